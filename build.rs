@@ -1,0 +1,2 @@
+//! Embeds the PTX.
+fn main() {}

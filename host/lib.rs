@@ -1,0 +1,17 @@
+//! rooftrace traces GPU kernels written in Rust onto the roofline.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`roofline`] | pure arithmetic: GPU database, peaks, work models, ridge, crossover |
+//! | [`kernels`] | the registry: per kernel its work, operands, launch and verification |
+//! | [`device`] | the [`device::Device`] trait and its implementations |
+//! | [`measure`] | timing, cache state, convergence, statistics |
+//! | [`record`] | the row, its writers and readers |
+//! | [`cli`] | arguments become a plan |
+
+pub mod cli;
+pub mod device;
+pub mod kernels;
+pub mod measure;
+pub mod record;
+pub mod roofline;

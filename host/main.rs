@@ -1,0 +1,2 @@
+//! The `rooftrace` program.
+fn main() {}

@@ -1,1 +1,3 @@
 //! The cli room.
+
+pub mod sizes;

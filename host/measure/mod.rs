@@ -1,1 +1,3 @@
 //! The measure room.
+
+pub mod stats;

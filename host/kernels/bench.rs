@@ -84,7 +84,7 @@ impl<'a> Bench<'a> {
                 elements: spec.elements,
             });
         }
-        let mut bench = Bench { device, problem, specs, operands };
+        let bench = Bench { device, problem, specs, operands };
         for operand in 0..bench.operands.len() {
             for guard in bench.guards(operand) {
                 bench.device.fill(guard, Fill::Bits(GUARD_BITS))?;

@@ -171,11 +171,11 @@ fn expected<T: Number>(
     x: &[Vectors<T>],
 ) -> Vec<Vectors<T>> {
     let (m, _, k) = bench.problem.matrix();
-    let seed = |operand| bench.problem.operand_seed(operand);
+    let [seed_a, seed_b, seed_c] = [A, B, C].map(|operand| bench.problem.operand_seed(operand));
     let zeros = |rows: u64| vec![[T::ZERO; VECTORS]; rows as usize];
-    let bx = times(zeros(k), |i| element(seed(B), i), x);
-    let abx = times(zeros(m), |i| element(seed(A), i), &bx);
-    times(abx, |i| element(seed(C), i), x)
+    let bx = times(zeros(k), |i| element(seed_b, i), x);
+    let abx = times(zeros(m), |i| element(seed_a, i), &bx);
+    times(abx, |i| element(seed_c, i), x)
 }
 
 /// Random bits for the vectors of the check; the stream differs from those of the operands.

@@ -45,7 +45,7 @@ pub fn library() -> Result<&'static Library, &'static str> {
         for name in NAMES {
             // SAFETY: the driver's initialisers have no precondition; the library stays open
             // until the process ends.
-            match unsafe { Library::new(name) } {
+            match unsafe { Library::new(*name) } {
                 Ok(library) => return Ok(library),
                 Err(error) => reasons.push(error.to_string()),
             }

@@ -229,3 +229,11 @@ pub(super) fn write_failure(path: &Path, rows: u64, source: io::Error) -> Record
         _ => RecordError::Write { path, rows, source },
     }
 }
+
+/// The same for a pipe or device, which no `--resume` can continue.
+pub(super) fn stream_failure(path: &Path, rows: u64, source: io::Error) -> RecordError {
+    match write_failure(path, rows, source) {
+        RecordError::DiskFull { path, rows, source } => RecordError::Write { path, rows, source },
+        other => other,
+    }
+}

@@ -59,11 +59,11 @@ pub enum RecordError {
         source: io::Error,
     },
     /// Any other failure to write a row.
-    #[error("cannot write to `{path}` after {rows} rows: {source}; those rows are safe")]
+    #[error("cannot write to `{path}` after {rows} whole rows: {source}")]
     Write {
         /// The file, or `-` for standard output.
         path: PathBuf,
-        /// Rows in the file, each complete.
+        /// Rows written before, each complete.
         rows: u64,
         /// What the operating system said.
         source: io::Error,

@@ -2,10 +2,10 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | [`row`] | the row: one measured point, and its columns |
-//! | [`write`] | opening a file or stream, and the trait that takes rows |
-//! | [`read`] | a file back into rows |
-//! | [`resume`] | which points a file has already |
+//! | [`mod@row`] | the row: one measured point, and its columns |
+//! | [`mod@write`] | opening a file or stream, and the trait that takes rows |
+//! | [`mod@read`] | a file back into rows |
+//! | [`mod@resume`] | which points a file has already |
 //!
 //! ```
 //! use rooftrace::record::{Destination, Envelope, Format, OnExisting, Row, open, read_file};

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::destination::write_failure;
+use super::destination::{stream_failure, write_failure};
 use super::error::RecordError;
 
 /// What can be written to at any place and cut off: a regular file.
@@ -86,7 +86,7 @@ impl Output {
     ) -> Result<Self, RecordError> {
         to.write_all(header)
             .and_then(|()| to.flush())
-            .map_err(|source| write_failure(path, 0, source))?;
+            .map_err(|source| stream_failure(path, 0, source))?;
         let medium = Medium::Stream(to);
         Ok(Self {
             medium,
@@ -114,14 +114,7 @@ impl Output {
             Medium::Store(file) => file.write_at(self.end, &[row, self.closing].concat()),
         };
         if let Err(source) = outcome {
-            if let Medium::Store(file) = &mut self.medium {
-                // The blocks of the closing text are allocated already, so that
-                // this works on a full disk; where even this fails, reading
-                // recovers the whole rows before the torn one.
-                let _ = file.cut(self.end);
-                let _ = file.write_at(self.end, self.closing);
-            }
-            return Err(write_failure(&self.path, self.rows, source));
+            return Err(self.undo(source));
         }
         self.end += row.len() as u64;
         self.rows += 1;
@@ -129,13 +122,34 @@ impl Output {
         Ok(())
     }
 
+    /// Puts a file back to its whole rows after a write that failed.
+    fn undo(&mut self, source: io::Error) -> RecordError {
+        match &mut self.medium {
+            Medium::Stream(_) => stream_failure(&self.path, self.rows, source),
+            Medium::Store(file) => {
+                // The closing text first: its blocks are still allocated, so
+                // that this works on a full disk. Where even this fails,
+                // reading recovers the whole rows before the torn one.
+                let _ = file.write_at(self.end, self.closing);
+                let _ = file.cut(self.end + self.closing.len() as u64);
+                write_failure(&self.path, self.rows, source)
+            }
+        }
+    }
+
     /// Ends the output and returns the number of rows this run wrote.
     pub(super) fn finish(mut self) -> Result<u64, RecordError> {
+        let (path, rows) = (&self.path, self.rows);
         match &mut self.medium {
-            Medium::Stream(to) => to.write_all(self.closing).and_then(|()| to.flush()),
-            Medium::Store(file) => file.sync(),
+            Medium::Stream(to) => to
+                .write_all(self.closing)
+                .and_then(|()| to.flush())
+                .map_err(|source| stream_failure(path, rows, source))?,
+            Medium::Store(file) => {
+                file.sync()
+                    .map_err(|source| write_failure(path, rows, source))?;
+            }
         }
-        .map_err(|source| write_failure(&self.path, self.rows, source))?;
         Ok(self.written)
     }
 }

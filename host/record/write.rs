@@ -103,8 +103,13 @@ fn reopen(path: &Path, format: Format) -> Result<Output, RecordError> {
 fn rewrite_document(content: &[u8], path: &Path) -> Result<Output, RecordError> {
     let (envelope, table) = json::parse(content, path)?;
     let begun = json::document(&envelope, &table.rows, path)?;
-    let file = destination::create(path, &[&begun, json::CLOSING].concat(), true)?;
     let rows = table.rows.len() as u64;
+    let whole = [&begun, json::CLOSING].concat();
+    let file = destination::create(path, &whole, true).map_err(|error| match error {
+        // The old document stays, with its rows.
+        RecordError::DiskFull { path, source, .. } => RecordError::DiskFull { path, rows, source },
+        other => other,
+    })?;
     Ok(Output::file(
         file,
         path,

@@ -92,7 +92,7 @@ fn a_symbolic_link_stays_one() {
 fn a_full_device_is_named() {
     let error = refusal(Path::new("/dev/full"), OnExisting::Refuse);
     assert!(
-        matches!(error, RecordError::DiskFull { rows: 0, .. }),
+        matches!(error, RecordError::Write { rows: 0, .. }),
         "{error}"
     );
     assert!(error.to_string().contains("/dev/full"), "{error}");

@@ -14,7 +14,7 @@ mod plan;
 pub use plan::Kernel;
 use plan::{Plan, Size};
 
-/// Arguments of `rooftrace intensity`.
+/// FLOPs, bytes and arithmetic intensity of a kernel, and where that lies on a roofline.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   rooftrace intensity sgemm --sizes 256..4096 --gpu H100 --pipe bf16

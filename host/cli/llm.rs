@@ -15,7 +15,7 @@ const LECTURE: Roofline = Roofline {
     peak_byte_per_s: 1e13,
 };
 
-/// Arguments of `rooftrace llm`. Without any they are the lecture's example.
+/// Decode and prefill of a language model on a roofline; without flags, the lecture's example.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   rooftrace llm
@@ -122,18 +122,23 @@ pub fn run(args: &LlmArgs, out: &mut dyn Write) -> Result<(), CommandError> {
 }
 
 fn plan(args: &LlmArgs) -> Result<Plan, CommandError> {
-    let (base, mut source, memory_bytes) = match &args.gpu {
+    // A rate that was given is not looked up: the database may lack it.
+    let (flops, bytes, mut source, memory_bytes) = match &args.gpu {
         Some(name) => {
             let database = args.common.database()?;
             let gpu = database.find(name)?;
             let pipe = args.pipe.unwrap_or(Pipe::Bf16);
+            let flops = args.flops.map_or_else(|| gpu.peak(pipe), Ok)?;
+            let bytes = args.bandwidth.map_or_else(|| gpu.bandwidth(), Ok)?;
             let source = format!("{}, {} {}", gpu.name, pipe.precision(), pipe.unit());
-            (gpu.roofline(pipe)?, source, gpu.memory_bytes)
+            (flops, bytes, source, gpu.memory_bytes)
         }
-        None => (LECTURE, "the lecture's accelerator".to_owned(), None),
+        None => {
+            let flops = args.flops.unwrap_or(LECTURE.peak_flop_per_s);
+            let bytes = args.bandwidth.unwrap_or(LECTURE.peak_byte_per_s);
+            (flops, bytes, "the lecture's accelerator".to_owned(), None)
+        }
     };
-    let flops = args.flops.unwrap_or(base.peak_flop_per_s);
-    let bytes = args.bandwidth.unwrap_or(base.peak_byte_per_s);
     if args.flops.is_some() || args.bandwidth.is_some() {
         source.push_str(", with the rates given");
     }

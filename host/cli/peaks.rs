@@ -7,7 +7,7 @@ use crate::roofline::peak::{self, Attributes, Derivation};
 use crate::roofline::units::{binary_bytes, engineering, grouped};
 use crate::roofline::{Gpu, Pipe};
 
-/// Arguments of `rooftrace peaks`.
+/// Peak rates by unit and precision, from the datasheet and from SMs, cores and clock.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   rooftrace peaks
@@ -154,24 +154,17 @@ fn rates(gpus: &[&Gpu]) -> Sheet {
                 Cell::text(pipe.id()),
                 Cell::text(pipe.unit().to_string()),
                 Cell::text(pipe.precision()),
-                Cell::quantity(rate.dense_flop_per_s, flop_unit(*pipe)),
+                Cell::quantity(rate.dense_flop_per_s, pipe.rate_unit()),
                 Cell::maybe(rate.sparse_flop_per_s, |x| {
-                    Cell::quantity(x, flop_unit(*pipe))
+                    Cell::quantity(x, pipe.rate_unit())
                 }),
-                Cell::maybe(computed, |x| Cell::quantity(x, flop_unit(*pipe))),
+                Cell::maybe(computed, |x| Cell::quantity(x, pipe.rate_unit())),
                 Cell::maybe(ratio, |r| Cell::number(r, format!("{:.1} %", r * 100.0))),
                 Cell::text(&gpu.source),
             ]);
         }
     }
     sheet
-}
-
-fn flop_unit(pipe: Pipe) -> &'static str {
-    match pipe {
-        Pipe::Int32 | Pipe::Int8 => "OP/s",
-        _ => "FLOP/s",
-    }
 }
 
 /// Everything about one GPU, for people.
@@ -235,8 +228,10 @@ fn derivation_lines(gpu: &Gpu, out: &mut dyn Write) -> Result<(), CommandError> 
         writeln!(out, "fp32: {fp32} ({per_cycle} FLOP/cycle)")?;
     }
     let hardware = peak::tensor_flops_per_sm_cycle(device.compute_capability, Pipe::Bf16);
-    if let (Ok(rate), Some(hardware)) = (gpu.peak(Pipe::Bf16), hardware) {
+    if let (Some(bf16), Some(hardware)) = (gpu.peaks.get(&Pipe::Bf16), hardware) {
         let clock = device.sm_clock_hz;
+        // The lecture's rounding, where there is one, gives the lecture's 3,784.
+        let rate = bf16.lecture_flop_per_s.unwrap_or(bf16.dense_flop_per_s);
         let text = peak::explain_backwards(Pipe::Bf16, rate, device.sms, clock, hardware);
         writeln!(out, "{text}.")?;
     }
@@ -266,8 +261,9 @@ mod tests {
     fn one_gpu_is_derived_factor_by_factor_and_read_backwards() {
         let text = output(Some("H100"), Format::Table);
         for part in [
-            "132 SMs x 128 cores per SM x 2 FLOPs per FMA x 1980000000 Hz = 6.6908e13 FLOP/s",
+            "132 SMs x 128 cores per SM x 2 FLOPs per FMA x 1.98e9 Hz = 6.6908e13 FLOP/s",
             "33,792 FLOP/cycle",
+            "3,784",
             "4,096",
             "assumes 1.83 GHz",
             "3.35 TB/s",
@@ -292,7 +288,7 @@ mod tests {
     fn json_has_a_row_for_each_pipe_and_null_where_unknown() {
         let rows: Value = serde_json::from_str(&output(Some("B200"), Format::Json)).unwrap();
         let rows = rows.as_array().unwrap();
-        assert_eq!(rows.len(), 8);
+        assert_eq!(rows.len(), 9);
         let fp4 = rows.iter().find(|r| r["pipe"] == "fp4").unwrap();
         assert_eq!(fp4["dense_flop_per_s"], 9000e12);
         assert_eq!(fp4["sparse_flop_per_s"], 18000e12);

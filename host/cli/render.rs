@@ -31,7 +31,7 @@ pub enum Format {
 /// The flags that every computing command takes.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Common {
-    /// TOML file of [[gpu]] tables that adds GPUs or overrides figures
+    /// TOML file that adds GPUs or overrides figures, in the format of the embedded database
     #[arg(long, value_name = "FILE")]
     pub spec: Option<PathBuf>,
     /// How to write the result

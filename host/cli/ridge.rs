@@ -6,7 +6,7 @@ use super::render::{Cell, Column, CommandError, Common, Format, Sheet};
 use crate::roofline::units::{rounded, significant};
 use crate::roofline::{Gpu, Pipe};
 
-/// Arguments of `rooftrace ridge`.
+/// Ridge points, exact and as the lectures print them.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   rooftrace ridge
@@ -35,12 +35,9 @@ const COLUMNS: [Column; 12] = [
     ("ridge_flop_per_byte", Some("Ridge")),
     ("lecture_flop_per_s", None),
     ("lecture_byte_per_s", None),
-    (
-        "lecture_ridge_flop_per_byte",
-        Some("with the lecture's figures"),
-    ),
-    ("lecture_ridge_rounded", Some("rounded")),
-    ("lecture_ridge_printed", Some("lecture prints")),
+    ("lecture_ridge_flop_per_byte", Some("Lecture's ridge")),
+    ("lecture_ridge_rounded", Some("Rounded")),
+    ("lecture_ridge_printed", Some("Lecture prints")),
 ];
 
 /// Writes the ridge points. Ridge points are in FLOP/byte.
@@ -93,13 +90,13 @@ fn row(gpu: &Gpu, pipe: Pipe) -> Result<Vec<Cell>, CommandError> {
         .get(&pipe)
         .map(|p| p.lecture_ridge.iter().map(u32::to_string).collect())
         .unwrap_or_default();
-    let ridge = |value: f64| Cell::number(value, significant(value, 4));
+    let ridge = |value: f64| Cell::number(value, significant(value, 5));
     Ok(vec![
         Cell::text(&gpu.name),
         Cell::text(pipe.id()),
         Cell::text(pipe.unit().to_string()),
         Cell::maybe(gpu.memory.clone(), Cell::text),
-        Cell::quantity(roof.peak_flop_per_s, "FLOP/s"),
+        Cell::quantity(roof.peak_flop_per_s, pipe.rate_unit()),
         Cell::quantity(roof.peak_byte_per_s, "B/s"),
         ridge(roof.ridge()),
         Cell::maybe(lecture.map(|l| l.peak_flop_per_s), |x| {
@@ -159,10 +156,10 @@ mod tests {
     fn the_table_prints_the_lectures_ridge_points_beside_the_exact_ones() {
         let table = output(&args(None, None, Format::Table));
         for (gpu, pipe, exact, printed) in [
-            ("A100 80GB SXM", "bf16", "153", "156"),
-            ("H100 SXM", "bf16", "295.3", "295"),
-            ("B200", "bf16", "281.3", "281"),
-            ("H100 SXM", "fp8", "590.7", "591 / 592"),
+            ("A100 80GB SXM", "bf16", "153.02", "156"),
+            ("H100 SXM", "bf16", "295.34", "295"),
+            ("B200", "bf16", "281.25", "281"),
+            ("H100 SXM", "fp8", "590.72", "591 / 592"),
             ("B200", "fp8", "562.5", "562"),
             ("B200", "fp4", "1125", "1125"),
         ] {

@@ -24,13 +24,10 @@ pub fn write(
         let model = bytes_model.map(|m| format!(" ({m})")).unwrap_or_default();
         let (flops, bytes, intensity) = formulas(plan, *bytes_model);
         writeln!(out, "{}{model} at {size}:", plan.kernel.id())?;
-        writeln!(out, "  FLOPs = {flops} = {}", grouped(work.flops))?;
-        writeln!(out, "  bytes = {bytes} = {}", grouped(work.bytes))?;
-        let value = significant(work.intensity(), 4);
-        writeln!(
-            out,
-            "  intensity = FLOPs / bytes = {intensity} = {value} FLOP/byte"
-        )?;
+        writeln!(out, "  FLOPs = {}", equals(&flops, grouped(work.flops)))?;
+        writeln!(out, "  bytes = {}", equals(&bytes, grouped(work.bytes)))?;
+        let value = equals(&intensity, significant(work.intensity(), 4));
+        writeln!(out, "  intensity = FLOPs / bytes = {value} FLOP/byte")?;
     }
     // The consistent model is the last one; mistakes are measured against it.
     let Some((_, work)) = works.pop() else {
@@ -39,6 +36,15 @@ pub fn write(
     writeln!(out, "\nClassic mistakes, at {size}:")?;
     mistakes(plan, work).write(Format::Table, out)?;
     unit_lines(roofline, out)
+}
+
+/// A formula and its value; once if they are the same text.
+fn equals(formula: &str, value: String) -> String {
+    if formula == value {
+        value
+    } else {
+        format!("{formula} = {value}")
+    }
 }
 
 /// FLOPs, bytes and intensity as formulas in the plan's own storage.

@@ -88,6 +88,11 @@ fn a_gpu_gives_the_roofline_and_explicit_rates_override_it() {
         text.contains("140 GB of weights and cache against 80 GiB, so 2 GPUs"),
         "{text}"
     );
+    let text = call("--gpu A100 --pipe fp8 --flops 1P").unwrap();
+    assert!(
+        text.contains("1 PFLOP/s, 2.039 TB/s"),
+        "A100 has no fp8 rate: {text}"
+    );
     let text = call("--gpu H100 --pipe fp8 --bandwidth 2T").unwrap();
     assert!(
         text.contains("with the rates given): 1.979 PFLOP/s, 2 TB/s"),

@@ -6,6 +6,7 @@
 //! | [`db`] | the GPU database: datasheet rates, looked up by name |
 //! | [`spec`] | reads the database's TOML, checks every field, names file and line |
 //! | [`peak`] | peak rates computed from device attributes, factor by factor |
+//! | [`storage`] | how operands are stored in device memory |
 //! | [`work`] | work models: FLOPs and bytes of each kernel |
 //! | [`model`] | the roofline itself: ridge point, roof, fraction of the roof, bound |
 //! | [`crossover`] | the problem size at which a kernel reaches the ridge point |
@@ -22,10 +23,12 @@ pub mod model;
 pub mod peak;
 pub mod pipe;
 pub mod spec;
+pub mod storage;
 pub mod units;
 pub mod work;
 
 pub use db::{Database, Gpu};
 pub use model::{Bound, Interval, Roofline};
 pub use pipe::Pipe;
+pub use storage::Storage;
 pub use work::Work;

@@ -96,11 +96,15 @@ impl Derivation {
 }
 
 impl fmt::Display for Derivation {
-    /// `132 SMs x 128 cores per SM x 2 FLOPs per FMA x 1980000000 Hz = 6.69e13 FLOP/s`
+    /// `132 SMs x 128 cores per SM x 2 FLOPs per FMA x 1.98e9 Hz = 6.6908e13 FLOP/s`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (name, value)) in self.factors.iter().enumerate() {
             let times = if i == 0 { "" } else { " x " };
-            write!(f, "{times}{} {name}", significant(*value, 6))?;
+            if *value >= 1e6 {
+                write!(f, "{times}{value:e} {name}")?;
+            } else {
+                write!(f, "{times}{} {name}", significant(*value, 6))?;
+            }
         }
         write!(f, " = {:.4e} {}", self.value, self.unit)
     }
@@ -309,7 +313,7 @@ mod tests {
         assert_eq!(peak.value, 132.0 * 128.0 * 2.0 * 1.98e9);
         assert_eq!(
             peak.to_string(),
-            "132 SMs x 128 cores per SM x 2 FLOPs per FMA x 1980000000 Hz = 6.6908e13 FLOP/s"
+            "132 SMs x 128 cores per SM x 2 FLOPs per FMA x 1.98e9 Hz = 6.6908e13 FLOP/s"
         );
     }
 

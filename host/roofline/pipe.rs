@@ -110,15 +110,12 @@ impl Pipe {
         }
     }
 
-    /// Width of one input operand in memory, in bits. TF32 operands are stored as fp32.
+    /// The unit of its rates: FLOP/s, or OP/s of an integer pipe.
     #[must_use]
-    pub fn storage_bits(self) -> u32 {
+    pub fn rate_unit(self) -> &'static str {
         match self {
-            Pipe::Fp64 | Pipe::Fp64Tensor => 64,
-            Pipe::Fp32 | Pipe::Int32 | Pipe::Tf32 => 32,
-            Pipe::Bf16 | Pipe::Fp16 => 16,
-            Pipe::Fp8 | Pipe::Int8 => 8,
-            Pipe::Fp4 => 4,
+            Pipe::Int32 | Pipe::Int8 => "OP/s",
+            _ => "FLOP/s",
         }
     }
 }

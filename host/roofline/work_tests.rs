@@ -150,18 +150,6 @@ fn intensity_of_nothing_is_zero_and_never_nan() {
     assert_eq!(Work { flops: 1, bytes: 0 }.intensity(), f64::INFINITY);
 }
 
-#[test]
-fn storage_types_parse_and_unknown_ones_list_the_allowed() {
-    for storage in Storage::ALL {
-        assert_eq!(storage.id().parse(), Ok(storage));
-    }
-    let error = "f31".parse::<Storage>().unwrap_err().to_string();
-    assert!(
-        error.contains("\"f31\"") && error.contains("bf16"),
-        "{error}"
-    );
-}
-
 proptest! {
     /// The counts agree with arithmetic in 128 bits wherever they fit, and fail elsewhere.
     #[test]

@@ -187,11 +187,10 @@ fn plan(args: &LlmArgs) -> Result<Plan, CommandError> {
 fn quantity(text: &str) -> Result<f64, String> {
     const SUFFIXES: [(char, f64); 5] =
         [('k', 1e3), ('M', 1e6), ('G', 1e9), ('T', 1e12), ('P', 1e15)];
-    let suffix = SUFFIXES.iter().find(|(s, _)| text.ends_with(*s));
-    let (digits, scale) = match suffix {
-        Some((s, scale)) => (text.trim_end_matches(*s), *scale),
-        None => (text, 1.0),
-    };
+    let stripped = SUFFIXES
+        .iter()
+        .find_map(|(s, scale)| Some((text.strip_suffix(*s)?, *scale)));
+    let (digits, scale) = stripped.unwrap_or((text, 1.0));
     match digits.trim().parse::<f64>() {
         Ok(x) if x.is_finite() && x >= 0.0 => Ok(x * scale),
         _ => Err(

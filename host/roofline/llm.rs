@@ -11,6 +11,9 @@ use super::model::{Bound, Roofline};
 /// FLOPs per parameter and token position: one fused multiply-add.
 pub const FLOPS_PER_PARAMETER: f64 = 2.0;
 
+/// Far above any model, far below where a float's arithmetic overflows.
+const MAX_PARAMETERS: f64 = 1e18;
+
 /// An input for which the model says nothing.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{what} is {given}; it must be {allowed}")]
@@ -267,7 +270,16 @@ impl Model {
     }
 
     fn check(&self, batch: u64) -> Result<(), LlmError> {
-        at_least_one("the number of parameters", self.parameters)?;
+        let parameters = self.parameters;
+        if !(1.0..=MAX_PARAMETERS).contains(&parameters) {
+            let allowed = "from 1 to 1e18";
+            let what = "the number of parameters";
+            return Err(LlmError {
+                what,
+                given: parameters,
+                allowed,
+            });
+        }
         at_least_one("the batch", batch as f64)?;
         let width = self.bytes_per_parameter;
         if !(width.is_finite() && width > 0.0) {

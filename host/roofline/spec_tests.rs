@@ -1,6 +1,7 @@
 //! Every way in which a GPU file can be wrong is answered with file, line, field and range.
 
 use super::*;
+use proptest::prelude::*;
 
 const GOOD: &str = r#"
 [[gpu]]
@@ -121,4 +122,19 @@ fn a_name_may_occur_once_in_a_file() {
             .problem
             .contains("occurs twice")
     );
+}
+
+proptest! {
+    /// Whatever happens to a file, it is read or answered with a line of it; no panic.
+    #[test]
+    fn a_damaged_file_is_read_or_refused_with_one_of_its_lines(
+        at in 0usize..GOOD.len(), cut in 0usize..12, put in "[\\PC\n\"=\\[\\]{}]{0,6}",
+    ) {
+        let end = (at + cut).min(GOOD.len());
+        let damaged = format!("{}{put}{}", &GOOD[..at], &GOOD[end..]);
+        if let Err(e) = parse(&damaged, "my.toml") {
+            prop_assert!(e.line >= 1 && e.line <= damaged.lines().count() + 1, "{e}");
+            prop_assert!(!e.field.is_empty() && !e.allowed.is_empty(), "{e}");
+        }
+    }
 }

@@ -133,9 +133,11 @@ fn bad_input_names_the_flag_or_figure_and_what_is_allowed() {
     for (line, parts) in [
         (
             "--parameters 0",
-            &["number of parameters is 0", "1 or more"][..],
+            &["number of parameters is 0", "from 1"][..],
         ),
         ("--parameters many", &["--parameters", "many", "70G"]),
+        ("--parameters 5GG", &["--parameters", "5GG", "70G"]),
+        ("--parameters 1e300", &["number of parameters is", "1e18"]),
         ("--parameters=-1", &["--parameters", "from 0"]),
         (
             "--bytes-per-parameter 0",

@@ -8,6 +8,11 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 pub const CONFIDENCE: f64 = 0.95;
 
 /// What a set of samples says, in the unit of the samples.
+///
+/// Quartiles are linear between the order statistics around position (n - 1) p,
+/// counted from 0: definition 7 of Hyndman and Fan, "Sample Quantiles in
+/// Statistical Packages", The American Statistician 50 (1996), the default of R
+/// and NumPy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Number of samples.
@@ -16,9 +21,9 @@ pub struct Summary {
     pub median: f64,
     /// Smallest sample.
     pub min: f64,
-    /// First quartile, by [`quantile`].
+    /// First quartile.
     pub q1: f64,
-    /// Third quartile, by [`quantile`].
+    /// Third quartile.
     pub q3: f64,
     /// Confidence interval of the median at 95 % or more, by [`median_ranks`];
     /// `None` below 6 samples, where no such interval exists.
@@ -76,10 +81,7 @@ impl Summary {
     }
 }
 
-/// Quantile `p` (0 to 1) of ascending, non-empty `sorted` after definition 7 of
-/// Hyndman and Fan, "Sample Quantiles in Statistical Packages", The American
-/// Statistician 50 (1996): linear between the order statistics around
-/// position (n - 1) p, counted from 0. It is the default of R and NumPy.
+/// Quantile `p` (0 to 1) of ascending, non-empty `sorted`, as [`Summary`] defines it.
 #[allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -14,8 +14,6 @@ use super::read::{Table, Torn};
 use super::row::{Row, SCHEMA_VERSION};
 use super::write::RowSink;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
 pub(super) struct CsvSink {
     output: Output,
 }
@@ -56,35 +54,30 @@ fn line(row: &Row) -> Result<Vec<u8>, String> {
 
 /// Reads a whole file.
 pub(super) fn parse(content: &[u8], path: &Path) -> Result<Table, RecordError> {
-    let (mut reader, mark) = reader(content);
+    let mut reader = reader(content);
     let header = read_header(&mut reader, path)?;
-    let text = &content[mark..];
     let version = header.iter().position(|name| name == "schema_version");
     let mut table = Table::default();
     let mut record = ByteRecord::new();
     loop {
-        let start = reader.position().byte();
         if !reader
             .read_byte_record(&mut record)
             .map_err(|error| malformed(error, path))?
         {
             break;
         }
-        let line = record.position().map_or(0, csv::Position::line);
+        let (line, offset) = start_of(&record, content);
         let end = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
-        let is_last = text
+        let is_last = content
             .get(end..)
             .unwrap_or_default()
             .iter()
-            .all(u8::is_ascii_whitespace);
-        let ended = text.last() == Some(&b'\n');
+            .all(|byte| matches!(byte, b'\r' | b'\n'));
+        let ended = content.last() == Some(&b'\n');
         // A number cut short is still a number, so that a last line without its
         // end cannot be trusted whatever it holds.
         if is_last && (!ended || record.len() < header.len()) {
-            table.torn = Some(Torn {
-                line,
-                offset: mark as u64 + start,
-            });
+            table.torn = Some(Torn { line, offset });
             break;
         }
         // Before the columns, which another version may have others of.
@@ -98,9 +91,29 @@ pub(super) fn parse(content: &[u8], path: &Path) -> Result<Table, RecordError> {
     Ok(table)
 }
 
+/// Line and offset of the first character of a record. The reader's position
+/// is before the line feed of a CRLF, and before blank lines.
+fn start_of(record: &ByteRecord, content: &[u8]) -> (u64, u64) {
+    let (mut line, mut offset) = record
+        .position()
+        .map_or((1, 0), |position| (position.line(), position.byte()));
+    let rest = usize::try_from(offset)
+        .ok()
+        .and_then(|offset| content.get(offset..));
+    for byte in rest
+        .unwrap_or_default()
+        .iter()
+        .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+    {
+        line += u64::from(*byte == b'\n');
+        offset += 1;
+    }
+    (line, offset)
+}
+
 /// Refuses a file to be continued whose lines would not fit its header.
 pub(super) fn require_own_columns(content: &[u8], path: &Path) -> Result<(), RecordError> {
-    let (mut reader, _) = reader(content);
+    let mut reader = reader(content);
     let header = read_header(&mut reader, path)?;
     if header.iter().eq(Row::COLUMNS.iter().copied()) {
         Ok(())
@@ -111,19 +124,10 @@ pub(super) fn require_own_columns(content: &[u8], path: &Path) -> Result<(), Rec
     }
 }
 
-/// A reader past the byte order mark that spreadsheets write, and its length.
-fn reader(content: &[u8]) -> (Reader<&[u8]>, usize) {
-    let mark = if content.starts_with(BYTE_ORDER_MARK) {
-        BYTE_ORDER_MARK.len()
-    } else {
-        0
-    };
-    (
-        ReaderBuilder::new()
-            .flexible(true)
-            .from_reader(&content[mark..]),
-        mark,
-    )
+/// A reader that leaves rows of any length to us. It passes over the byte order
+/// mark that spreadsheets write.
+fn reader(content: &[u8]) -> Reader<&[u8]> {
+    ReaderBuilder::new().flexible(true).from_reader(content)
 }
 
 fn read_header(reader: &mut Reader<&[u8]>, path: &Path) -> Result<StringRecord, RecordError> {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// How rows are laid out in a file.
+/// How rows are laid out in a file. `docs/schema/rooftrace-row-v1.schema.json`
+/// describes both forms of JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated values after RFC 4180, in UTF-8, with a header.

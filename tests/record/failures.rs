@@ -41,6 +41,9 @@ fn a_folder_or_a_missing_folder_is_refused_and_nothing_is_made() {
     assert!(error.to_string().contains("no`"), "{error}");
     let error = refusal(&folder.path().join("no/rows.csv"), OnExisting::Append);
     assert!(matches!(error, RecordError::NoParent { .. }), "{error}");
+    let early = Destination::from_out(folder.path().join("no/rows.csv"));
+    let error = early.check(OnExisting::Replace).unwrap_err();
+    assert!(matches!(error, RecordError::NoParent { .. }), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -162,7 +165,18 @@ fn csv_errors_name_line_and_column() {
         ("bound", "disk"),
     ] {
         let place = format!("column `{column}`");
-        unreadable(&csv_with(column, value), Format::Csv, &["line 3", &place]);
+        let text = csv_with(column, value);
+        unreadable(&text, Format::Csv, &["line 3", &place]);
+        unreadable(
+            &text.replace('\n', "\r\n"),
+            Format::Csv,
+            &["line 3", &place],
+        );
+        unreadable(
+            &text.replace('\n', "\n\n"),
+            Format::Csv,
+            &["line 5", &place],
+        );
     }
     assert!(read_bytes(csv_with("m", "").as_bytes(), "x".as_ref(), None).is_ok());
 }

@@ -40,6 +40,29 @@ fn every_format_gives_the_rows_back() {
 }
 
 #[test]
+fn a_number_that_is_not_finite_reads_back_as_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = Row {
+        error: Some(f64::INFINITY),
+        speedup: Some(f64::NAN),
+        ..full_row()
+    };
+    let unknown = Row {
+        error: None,
+        speedup: None,
+        ..full_row()
+    };
+    for format in Format::ALL {
+        let path = written(folder.path(), format, std::slice::from_ref(&row));
+        assert_eq!(
+            read_file(&path).unwrap().rows,
+            std::slice::from_ref(&unknown),
+            "{format}"
+        );
+    }
+}
+
+#[test]
 fn the_content_decides_where_the_name_does_not() {
     let folder = tempfile::tempdir().unwrap();
     for rows in [vec![full_row()], vec![full_row(), skipped_row()]] {
@@ -73,8 +96,12 @@ fn a_file_that_went_through_a_spreadsheet_is_read() {
     let header = lines.next().unwrap();
     let row = lines.next().unwrap();
     let changed = format!("\u{feff}note,{header}\r\nmine,{row}\r\n");
-    let table = read_bytes(changed.as_bytes(), "rows.csv".as_ref(), None).unwrap();
+    let read = |text: &str| read_bytes(text.as_bytes(), "rows.csv".as_ref(), None).unwrap();
+    let table = read(&changed);
     assert_eq!((table.rows, table.torn), (vec![skipped_row()], None));
+    // The mark counts as bytes of the file.
+    let torn = read(&format!("{changed}mine,{row}")).torn.unwrap();
+    assert_eq!((torn.line, torn.offset), (3, changed.len() as u64));
 }
 
 #[test]

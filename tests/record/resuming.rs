@@ -82,6 +82,21 @@ fn a_last_number_that_lost_its_end_is_not_trusted() {
 }
 
 #[test]
+fn blanks_after_the_last_row_do_not_cost_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), Format::Csv, &[full_row()]);
+    let text = fs::read_to_string(&path).unwrap();
+    for (after, torn) in [("", false), ("\n\n", false), ("\r\n", false), ("  ", true)] {
+        let table = read_bytes(format!("{text}{after}").as_bytes(), &path, None).unwrap();
+        assert_eq!(
+            (table.rows.len(), table.torn.is_some()),
+            (1, torn),
+            "{after:?}"
+        );
+    }
+}
+
+#[test]
 fn finished_points_are_known_by_what_was_chosen_not_by_what_was_measured() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path(), Format::Csv, &[full_row()]);
@@ -276,12 +291,17 @@ fn a_document_of_another_layout_that_was_cut_short_is_refused_not_emptied() {
         &[row_of_size(1), row_of_size(2)],
     );
     let document: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let all_rows_in_one_line = fs::read_to_string(&path)
+        .unwrap()
+        .replace("[\n{", "[{")
+        .replace("},\n{", "},{");
     for text in [
+        all_rows_in_one_line,
         document.to_string(),
         document.to_string().replace("\"rows\":[", "\"rows\": ["),
         serde_json::to_string_pretty(&document).unwrap(),
     ] {
-        for kept in [text.len() - 1, text.len() * 3 / 4] {
+        for kept in [text.trim_end().len() - 1, text.len() * 3 / 4] {
             fs::write(&path, &text[..kept]).unwrap();
             let error = opened(&path, Format::Json, OnExisting::Append).err();
             assert!(

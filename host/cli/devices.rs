@@ -22,21 +22,36 @@ pub struct DevicesArgs {}
 /// stdout cannot be written.
 pub fn run(_: &DevicesArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let mut table = Table::new();
-    table.set_header(["--device", "name", "units", "memory", "last-level cache", "note"]);
+    table.set_header([
+        "--device",
+        "name",
+        "units",
+        "memory",
+        "last-level cache",
+        "note",
+    ]);
     match cuda::list() {
         Ok(gpus) => {
             for (index, (name, capability)) in gpus.iter().enumerate() {
                 let opened = CudaDevice::open(index as u32, None);
-                add(&mut table, &format!("cuda:{index}"), opened.map(|d| d.info().clone()), || {
-                    format!("{name} ({capability})")
-                });
+                add(
+                    &mut table,
+                    &format!("cuda:{index}"),
+                    opened.map(|d| d.info().clone()),
+                    || format!("{name} ({capability})"),
+                );
             }
         }
         Err(error) => {
             table.add_row(["cuda", "", "", "", "", &error.to_string()]);
         }
     }
-    add(&mut table, "cpu", CpuDevice::new().map(|d| d.info().clone()), String::new);
+    add(
+        &mut table,
+        "cpu",
+        CpuDevice::new().map(|d| d.info().clone()),
+        String::new,
+    );
     writeln!(out, "{}", table.trim_fmt())?;
     Ok(())
 }
@@ -55,7 +70,10 @@ fn add(
             &info.units.to_string(),
             &binary_bytes(info.memory_bytes),
             &info.cache_bytes.map(binary_bytes).unwrap_or_default(),
-            &info.compute_capability.map(|c| format!("compute capability {c}")).unwrap_or_default(),
+            &info
+                .compute_capability
+                .map(|c| format!("compute capability {c}"))
+                .unwrap_or_default(),
         ]),
         Err(error) => table.add_row([value, &name(), "", "", "", &error.to_string()]),
     };

@@ -1,9 +1,9 @@
 //! `doctor`: what is installed, what is missing, and how to fix it.
 
 use super::error::CliError;
-use crate::device::cuda::{self, CudaDevice, Ptx};
-use crate::device::cpu::CpuDevice;
 use crate::device::Device;
+use crate::device::cpu::CpuDevice;
+use crate::device::cuda::{self, CudaDevice, Ptx};
 use crate::roofline::db::Database;
 use crate::roofline::units::binary_bytes;
 use std::io::Write;
@@ -28,15 +28,30 @@ struct Finding {
 
 impl Finding {
     fn ok(what: &'static str, text: String) -> Self {
-        Finding { state: "ok", what, text, fix: None }
+        Finding {
+            state: "ok",
+            what,
+            text,
+            fix: None,
+        }
     }
 
     fn missing(what: &'static str, text: String, fix: &str) -> Self {
-        Finding { state: "missing", what, text, fix: Some(fix.to_owned()) }
+        Finding {
+            state: "missing",
+            what,
+            text,
+            fix: Some(fix.to_owned()),
+        }
     }
 
     fn note(what: &'static str, text: String, fix: &str) -> Self {
-        Finding { state: "note", what, text, fix: Some(fix.to_owned()) }
+        Finding {
+            state: "note",
+            what,
+            text,
+            fix: Some(fix.to_owned()),
+        }
     }
 }
 
@@ -46,7 +61,11 @@ impl Finding {
 /// stdout cannot be written.
 pub fn run(_: &DoctorArgs, out: &mut dyn Write) -> Result<(), CliError> {
     for finding in findings() {
-        writeln!(out, "{:8}{:10}{}", finding.state, finding.what, finding.text)?;
+        writeln!(
+            out,
+            "{:8}{:10}{}",
+            finding.state, finding.what, finding.text
+        )?;
         if let Some(fix) = finding.fix {
             writeln!(out, "{:18}fix: {fix}", "")?;
         }
@@ -57,7 +76,10 @@ pub fn run(_: &DoctorArgs, out: &mut dyn Write) -> Result<(), CliError> {
 fn findings() -> Vec<Finding> {
     let mut findings = vec![program()];
     findings.extend(Ptx::all_embedded().iter().map(|ptx| {
-        Finding::ok("ptx", format!("{}, {}, sha256 {}", ptx.target, ptx.origin, ptx.sha256()))
+        Finding::ok(
+            "ptx",
+            format!("{}, {}, sha256 {}", ptx.target, ptx.origin, ptx.sha256()),
+        )
     }));
     if env!("ROOFTRACE_PTX_ORIGIN") == "prebuilt" {
         findings.push(Finding::note(
@@ -73,7 +95,10 @@ fn findings() -> Vec<Finding> {
     } else {
         findings.push(Finding::ok(
             "compiler",
-            format!("the kernels were compiled by {}", env!("ROOFTRACE_PTX_COMPILER")),
+            format!(
+                "the kernels were compiled by {}",
+                env!("ROOFTRACE_PTX_COMPILER")
+            ),
         ));
     }
     findings.extend(gpus());
@@ -108,7 +133,10 @@ fn program() -> Finding {
         "" => "built outside a git checkout",
         commit => commit,
     };
-    Finding::ok("program", format!("rooftrace {} ({commit})", env!("CARGO_PKG_VERSION")))
+    Finding::ok(
+        "program",
+        format!("rooftrace {} ({commit})", env!("CARGO_PKG_VERSION")),
+    )
 }
 
 /// The driver and every GPU.
@@ -142,13 +170,17 @@ fn gpus() -> Vec<Finding> {
         .map(|index| match CudaDevice::open(index, None) {
             Ok(device) => {
                 let info = device.info();
-                let known = database.as_ref().and_then(|db| db.find_by_driver_name(&info.name));
+                let known = database
+                    .as_ref()
+                    .and_then(|db| db.find_by_driver_name(&info.name));
                 Finding::ok(
                     "gpu",
                     format!(
                         "cuda:{index} {}, compute capability {}, driver {}, {}, {}",
                         info.name,
-                        info.compute_capability.map(|c| c.to_string()).unwrap_or_default(),
+                        info.compute_capability
+                            .map(|c| c.to_string())
+                            .unwrap_or_default(),
                         info.driver_version.as_deref().unwrap_or("unknown"),
                         binary_bytes(info.memory_bytes),
                         match known {

@@ -43,7 +43,11 @@ impl CliError {
 
 impl From<RecordError> for CliError {
     fn from(error: RecordError) -> Self {
-        if error.is_broken_pipe() { CliError::BrokenPipe } else { CliError::Usage(error.to_string()) }
+        if error.is_broken_pipe() {
+            CliError::BrokenPipe
+        } else {
+            CliError::Usage(error.to_string())
+        }
     }
 }
 

@@ -44,7 +44,13 @@ pub struct Cli {
     pub verbose: bool,
 
     /// Colour of the output; NO_COLOR is honoured
-    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN"
+    )]
     pub color: Color,
 }
 

@@ -22,8 +22,11 @@ pub fn unknown<'a>(
         .map(|name| format!("; did you mean \"{name}\"?"))
         .unwrap_or_default();
     let allowed: Vec<&str> = allowed.into_iter().collect();
-    format!("unknown {what} \"{given}\"{suggestion} Allowed: {}", allowed.join(", "))
-        .replace("\" Allowed", "\". Allowed")
+    format!(
+        "unknown {what} \"{given}\"{suggestion} Allowed: {}",
+        allowed.join(", ")
+    )
+    .replace("\" Allowed", "\". Allowed")
 }
 
 #[cfg(test)]

@@ -114,8 +114,15 @@ impl Region {
     /// # Panics
     /// If they are not all part of this region: an error of the caller.
     pub fn slice(self, first: u64, elements: u64) -> Region {
-        assert!(first + elements <= self.elements, "slice of a region past its end");
-        Region { offset: self.offset + 4 * first, elements, ..self }
+        assert!(
+            first + elements <= self.elements,
+            "slice of a region past its end"
+        );
+        Region {
+            offset: self.offset + 4 * first,
+            elements,
+            ..self
+        }
     }
 }
 

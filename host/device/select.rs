@@ -20,7 +20,9 @@ impl std::str::FromStr for DeviceChoice {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let wrong = || {
-            format!("`{text}` is no device; allowed: auto, cpu, cuda, cuda:I with the index I of a GPU")
+            format!(
+                "`{text}` is no device; allowed: auto, cpu, cuda, cuda:I with the index I of a GPU"
+            )
         };
         match text {
             "auto" => Ok(DeviceChoice::Auto),
@@ -29,7 +31,12 @@ impl std::str::FromStr for DeviceChoice {
             _ => {
                 let index = text.strip_prefix("cuda:").ok_or_else(wrong)?;
                 let digits = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
-                index.parse().ok().filter(|_| digits).map(DeviceChoice::Cuda).ok_or_else(wrong)
+                index
+                    .parse()
+                    .ok()
+                    .filter(|_| digits)
+                    .map(DeviceChoice::Cuda)
+                    .ok_or_else(wrong)
             }
         }
     }
@@ -58,18 +65,27 @@ pub struct Opened {
 /// # Errors
 /// [`DeviceError::Unavailable`] if the named device cannot be used.
 pub fn open(choice: DeviceChoice, ptx: Option<Ptx>) -> Result<Opened> {
-    let cpu = |fallback| Ok(Opened { device: Box::new(CpuDevice::new()?), fallback });
+    let cpu = |fallback| {
+        Ok(Opened {
+            device: Box::new(CpuDevice::new()?),
+            fallback,
+        })
+    };
     match choice {
         DeviceChoice::Cpu if ptx.is_some() => Err(DeviceError::Unavailable(
             "--ptx needs a GPU; leave it out with --device cpu".to_owned(),
         )),
         DeviceChoice::Cpu => cpu(None),
-        DeviceChoice::Cuda(index) => {
-            Ok(Opened { device: Box::new(CudaDevice::open(index, ptx)?), fallback: None })
-        }
+        DeviceChoice::Cuda(index) => Ok(Opened {
+            device: Box::new(CudaDevice::open(index, ptx)?),
+            fallback: None,
+        }),
         DeviceChoice::Auto if ptx.is_some() => open(DeviceChoice::Cuda(0), ptx),
         DeviceChoice::Auto => match CudaDevice::open(0, None) {
-            Ok(device) => Ok(Opened { device: Box::new(device), fallback: None }),
+            Ok(device) => Ok(Opened {
+                device: Box::new(device),
+                fallback: None,
+            }),
             Err(DeviceError::Unavailable(reason)) => cpu(Some(reason)),
             Err(error) => Err(error),
         },
@@ -95,7 +111,15 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused_with_what_is_allowed() {
-        for text in ["", "gpu", "cuda:", "cuda:-1", "cuda:+1", "cuda:99999999999", "CPU"] {
+        for text in [
+            "",
+            "gpu",
+            "cuda:",
+            "cuda:-1",
+            "cuda:+1",
+            "cuda:99999999999",
+            "CPU",
+        ] {
             let error = text.parse::<DeviceChoice>().unwrap_err();
             assert!(error.contains("allowed: auto, cpu, cuda"), "{error}");
         }

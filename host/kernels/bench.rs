@@ -84,7 +84,12 @@ impl<'a> Bench<'a> {
                 elements: spec.elements,
             });
         }
-        let bench = Bench { device, problem, specs, operands };
+        let bench = Bench {
+            device,
+            problem,
+            specs,
+            operands,
+        };
         for operand in 0..bench.operands.len() {
             for guard in bench.guards(operand) {
                 bench.device.fill(guard, Fill::Bits(GUARD_BITS))?;
@@ -175,7 +180,11 @@ impl<'a> Bench<'a> {
     /// The two guard bands of an operand.
     fn guards(&self, operand: usize) -> [Region; 2] {
         let region = self.operands[operand];
-        let guard = |offset| Region { buffer: region.buffer, offset, elements: GUARD_ELEMENTS };
+        let guard = |offset| Region {
+            buffer: region.buffer,
+            offset,
+            elements: GUARD_ELEMENTS,
+        };
         [guard(0), guard(region.offset + 4 * region.elements)]
     }
 

@@ -2,8 +2,8 @@
 
 use super::verify::{Reference, elementwise};
 use super::{
-    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind, Variant,
-    stream,
+    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
+    Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Storage, Work, WorkError};
@@ -47,8 +47,16 @@ impl Kernel for Copy {
     fn operands(&self, problem: &Problem, _: &DeviceInfo) -> Result<Vec<OperandSpec>, WorkError> {
         let elements = problem.elements();
         Ok(vec![
-            OperandSpec { name: "a", role: Role::In, elements },
-            OperandSpec { name: "b", role: Role::Out, elements },
+            OperandSpec {
+                name: "a",
+                role: Role::In,
+                elements,
+            },
+            OperandSpec {
+                name: "b",
+                role: Role::Out,
+                elements,
+            },
         ])
     }
 
@@ -57,7 +65,11 @@ impl Kernel for Copy {
             problem,
             ["copy_scalar", "copy_vector"],
             COPY_VECTORS,
-            vec![Argument::Operand(0), Argument::Operand(1), Argument::U64(problem.elements())],
+            vec![
+                Argument::Operand(0),
+                Argument::Operand(1),
+                Argument::U64(problem.elements()),
+            ],
         )
     }
 
@@ -66,6 +78,9 @@ impl Kernel for Copy {
         bench.fill(super::Data::Random)?;
         bench.run()?;
         let seed = bench.problem.operand_seed(0);
-        elementwise(bench, 1, 0.0, |i| Reference { value: f64::from(uniform(seed, i)), scale: 1.0 })
+        elementwise(bench, 1, 0.0, |i| Reference {
+            value: f64::from(uniform(seed, i)),
+            scale: 1.0,
+        })
     }
 }

@@ -6,9 +6,7 @@ use super::{
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Work, WorkError};
-use gpu_kernels::params::{
-    FMA_ADDEND, FMA_BLOCK, FMA_BLOCKS_PER_SM, FMA_CHAINS, FMA_MULTIPLIER,
-};
+use gpu_kernels::params::{FMA_ADDEND, FMA_BLOCK, FMA_BLOCKS_PER_SM, FMA_CHAINS, FMA_MULTIPLIER};
 use gpu_kernels::random::uniform;
 
 /// The kernel `fma`. Its size is the number of steps of every chain.
@@ -17,19 +15,27 @@ use gpu_kernels::random::uniform;
 /// r_n = a^n r_0 + b (1 - a^n) / (1 - a) in f64. The error is absolute; see [`bound`].
 pub struct Fma;
 
-const CUDA: [Variant; 1] =
-    [Variant { name: "chains", summary: "16 independent chains a thread, every multiprocessor full" }];
+const CUDA: [Variant; 1] = [Variant {
+    name: "chains",
+    summary: "16 independent chains a thread, every multiprocessor full",
+}];
 
-const CPU: [Variant; 1] =
-    [Variant { name: "simd", summary: "independent chains in the widest vectors, every core" }];
+const CPU: [Variant; 1] = [Variant {
+    name: "simd",
+    summary: "independent chains in the widest vectors, every core",
+}];
 
 /// Threads of the launch, each with [`FMA_CHAINS`] chains: one wave that fills a GPU; on a CPU
 /// enough for every core.
 pub fn threads(info: &DeviceInfo) -> u64 {
     match info.kind {
         DeviceKind::Cuda => {
-            let fit = info.threads_per_unit.map_or(FMA_BLOCKS_PER_SM, |most| most / FMA_BLOCK);
-            u64::from(info.units) * u64::from(fit.clamp(1, FMA_BLOCKS_PER_SM)) * u64::from(FMA_BLOCK)
+            let fit = info
+                .threads_per_unit
+                .map_or(FMA_BLOCKS_PER_SM, |most| most / FMA_BLOCK);
+            u64::from(info.units)
+                * u64::from(fit.clamp(1, FMA_BLOCKS_PER_SM))
+                * u64::from(FMA_BLOCK)
         }
         DeviceKind::Cpu => u64::from(info.units) * CPU_THREADS_PER_UNIT,
     }
@@ -54,7 +60,9 @@ pub fn reference(seed: u64, t: u64, steps: u64) -> f64 {
     let (a, b) = (f64::from(FMA_MULTIPLIER), f64::from(FMA_ADDEND));
     let chains = u64::from(FMA_CHAINS);
     let decay = a.powf(steps as f64);
-    let start: f64 = (0..chains).map(|c| f64::from(uniform(seed, t * chains + c))).sum();
+    let start: f64 = (0..chains)
+        .map(|c| f64::from(uniform(seed, t * chains + c)))
+        .sum();
     decay * start + chains as f64 * b * (1.0 - decay) / (1.0 - a)
 }
 
@@ -97,7 +105,11 @@ impl Kernel for Fma {
     }
 
     fn operands(&self, _: &Problem, device: &DeviceInfo) -> Result<Vec<OperandSpec>, WorkError> {
-        Ok(vec![OperandSpec { name: "out", role: Role::Out, elements: threads(device) }])
+        Ok(vec![OperandSpec {
+            name: "out",
+            role: Role::Out,
+            elements: threads(device),
+        }])
     }
 
     fn launch(&self, problem: &Problem, device: &DeviceInfo) -> Result<Launch, String> {
@@ -120,7 +132,10 @@ impl Kernel for Fma {
         bench.fill(super::Data::Random)?;
         bench.run()?;
         let (seed, steps) = (bench.problem.operand_seed(0), bench.problem.elements());
-        elementwise(bench, 0, bound(steps), |t| Reference { value: reference(seed, t, steps), scale: 1.0 })
+        elementwise(bench, 0, bound(steps), |t| Reference {
+            value: reference(seed, t, steps),
+            scale: 1.0,
+        })
     }
 }
 
@@ -146,7 +161,11 @@ mod tests {
     fn the_closed_form_is_the_chain() {
         for (t, steps) in [(0, 0), (1, 1), (2, 15), (3, 16), (4, 1000), (5, 20_000)] {
             let difference = (f64::from(step_by_step(9, t, steps)) - reference(9, t, steps)).abs();
-            assert!(difference <= bound(steps), "{steps} steps: {difference} > {}", bound(steps));
+            assert!(
+                difference <= bound(steps),
+                "{steps} steps: {difference} > {}",
+                bound(steps)
+            );
         }
     }
 
@@ -156,7 +175,11 @@ mod tests {
             let missing = (0..100)
                 .map(|t| (f64::from(step_by_step(9, t, steps - 1)) - reference(9, t, steps)).abs())
                 .fold(0.0, f64::max);
-            assert!(missing > bound(steps), "{steps} steps: {missing} <= {}", bound(steps));
+            assert!(
+                missing > bound(steps),
+                "{steps} steps: {missing} <= {}",
+                bound(steps)
+            );
         }
     }
 }

@@ -97,8 +97,11 @@ pub trait Kernel: Sync {
     ///
     /// # Errors
     /// A count that does not fit in 64 bits.
-    fn operands(&self, problem: &Problem, device: &DeviceInfo)
-    -> Result<Vec<OperandSpec>, WorkError>;
+    fn operands(
+        &self,
+        problem: &Problem,
+        device: &DeviceInfo,
+    ) -> Result<Vec<OperandSpec>, WorkError>;
 
     /// The launch on a GPU.
     ///

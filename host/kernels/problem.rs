@@ -1,7 +1,7 @@
 //! A kernel, a variant and a size: what is run.
 
-use crate::device::Fill;
 pub use crate::cli::sizes::{Size, SizeKind};
+use crate::device::Fill;
 pub use crate::record::row::Data;
 
 /// The kernels, in the order of `sweep all`.
@@ -21,8 +21,13 @@ pub enum KernelId {
 
 impl KernelId {
     /// All of them.
-    pub const ALL: [KernelId; 5] =
-        [KernelId::Copy, KernelId::Saxpy, KernelId::Triad, KernelId::Fma, KernelId::Sgemm];
+    pub const ALL: [KernelId; 5] = [
+        KernelId::Copy,
+        KernelId::Saxpy,
+        KernelId::Triad,
+        KernelId::Fma,
+        KernelId::Sgemm,
+    ];
 
     /// Name on the command line and in the column `kernel`.
     pub fn name(self) -> &'static str {

@@ -3,8 +3,8 @@
 use super::problem::SCALAR;
 use super::verify::{Reference, UNIT_ROUNDOFF, elementwise};
 use super::{
-    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind, Variant,
-    stream,
+    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
+    Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Storage, Work, WorkError};
@@ -25,7 +25,10 @@ pub const BOUND: f64 = 2.0 * UNIT_ROUNDOFF;
 pub fn reference(factor: f32, addend: f32) -> Reference {
     let product = f64::from(SCALAR) * f64::from(factor);
     let addend = f64::from(addend);
-    Reference { value: product + addend, scale: product.abs() + addend.abs() }
+    Reference {
+        value: product + addend,
+        scale: product.abs() + addend.abs(),
+    }
 }
 
 impl Kernel for Saxpy {
@@ -60,8 +63,16 @@ impl Kernel for Saxpy {
     fn operands(&self, problem: &Problem, _: &DeviceInfo) -> Result<Vec<OperandSpec>, WorkError> {
         let elements = problem.elements();
         Ok(vec![
-            OperandSpec { name: "x", role: Role::In, elements },
-            OperandSpec { name: "y", role: Role::InOut, elements },
+            OperandSpec {
+                name: "x",
+                role: Role::In,
+                elements,
+            },
+            OperandSpec {
+                name: "y",
+                role: Role::InOut,
+                elements,
+            },
         ])
     }
 

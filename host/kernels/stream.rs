@@ -5,12 +5,20 @@ use crate::device::DeviceKind;
 use gpu_kernels::params::{SCALAR_BLOCK, SCALAR_GRID, STREAM_BLOCK, VECTOR_ELEMENTS};
 
 const CUDA: [Variant; 2] = [
-    Variant { name: "scalar", summary: "the lecture's grid-stride loop, 4096 blocks of 256 threads" },
-    Variant { name: "vector", summary: "16-byte accesses, one pass without a loop" },
+    Variant {
+        name: "scalar",
+        summary: "the lecture's grid-stride loop, 4096 blocks of 256 threads",
+    },
+    Variant {
+        name: "vector",
+        summary: "16-byte accesses, one pass without a loop",
+    },
 ];
 
-const CPU: [Variant; 1] =
-    [Variant { name: "parallel", summary: "every core on its own part of the arrays" }];
+const CPU: [Variant; 1] = [Variant {
+    name: "parallel",
+    summary: "every core on its own part of the arrays",
+}];
 
 /// Variants of a streaming kernel.
 pub fn variants(device: DeviceKind) -> &'static [Variant] {
@@ -49,11 +57,23 @@ pub fn launch(
 ) -> Result<Launch, String> {
     if problem.variant == CUDA[0].name {
         let block = [SCALAR_BLOCK, 1];
-        return Ok(Launch { entry: entries[0], grid: SCALAR_GRID, block, shared_bytes: 0, arguments });
+        return Ok(Launch {
+            entry: entries[0],
+            grid: SCALAR_GRID,
+            block,
+            shared_bytes: 0,
+            arguments,
+        });
     }
     let per_block = u64::from(STREAM_BLOCK) * u64::from(VECTOR_ELEMENTS) * u64::from(vectors);
     let grid = grid(problem.elements().div_ceil(per_block))?;
-    Ok(Launch { entry: entries[1], grid, block: [STREAM_BLOCK, 1], shared_bytes: 0, arguments })
+    Ok(Launch {
+        entry: entries[1],
+        grid,
+        block: [STREAM_BLOCK, 1],
+        shared_bytes: 0,
+        arguments,
+    })
 }
 
 /// Checks a number of blocks against the most that the x axis of a grid takes.
@@ -63,7 +83,9 @@ pub fn launch(
 pub fn grid(blocks: u64) -> Result<u32, String> {
     const MOST: u64 = (1 << 31) - 1;
     if blocks > MOST {
-        return Err(format!("{blocks} blocks are more than the {MOST} that a grid takes"));
+        return Err(format!(
+            "{blocks} blocks are more than the {MOST} that a grid takes"
+        ));
     }
     Ok(blocks as u32)
 }

@@ -4,8 +4,8 @@ use super::problem::SCALAR;
 use super::saxpy::{BOUND, reference};
 use super::verify::elementwise;
 use super::{
-    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind, Variant,
-    stream,
+    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
+    Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Storage, Work, WorkError};
@@ -49,9 +49,21 @@ impl Kernel for Triad {
     fn operands(&self, problem: &Problem, _: &DeviceInfo) -> Result<Vec<OperandSpec>, WorkError> {
         let elements = problem.elements();
         Ok(vec![
-            OperandSpec { name: "a", role: Role::Out, elements },
-            OperandSpec { name: "b", role: Role::In, elements },
-            OperandSpec { name: "c", role: Role::In, elements },
+            OperandSpec {
+                name: "a",
+                role: Role::Out,
+                elements,
+            },
+            OperandSpec {
+                name: "b",
+                role: Role::In,
+                elements,
+            },
+            OperandSpec {
+                name: "c",
+                role: Role::In,
+                elements,
+            },
         ])
     }
 

@@ -26,7 +26,11 @@ impl Check {
 
     /// A check that failed before an error could be computed.
     pub fn failed(reason: String) -> Self {
-        Check { error: None, error_bound: None, failure: Some(reason) }
+        Check {
+            error: None,
+            error_bound: None,
+            failure: Some(reason),
+        }
     }
 
     /// Passes if `error` is at most `bound`; `what` says what the error is of.
@@ -34,7 +38,11 @@ impl Check {
         // A NaN error is not at most anything.
         let failure = (error.is_nan() || error > bound)
             .then(|| format!("{}: error {error:.3e}, bound {bound:.3e}", what()));
-        Check { error: (!error.is_nan()).then_some(error), error_bound: Some(bound), failure }
+        Check {
+            error: (!error.is_nan()).then_some(error),
+            error_bound: Some(bound),
+            failure,
+        }
     }
 }
 
@@ -73,7 +81,11 @@ pub fn elementwise(
                 let expected = reference(index);
                 let difference = (f64::from(output) - expected.value).abs();
                 // 0 / 0: a right zero whose scale is zero.
-                let error = if difference == 0.0 { 0.0 } else { difference / expected.scale };
+                let error = if difference == 0.0 {
+                    0.0
+                } else {
+                    difference / expected.scale
+                };
                 (if error.is_nan() { f64::INFINITY } else { error }, index)
             })
             .reduce(|| (0.0, u64::MAX), larger);
@@ -93,7 +105,11 @@ pub fn elementwise(
 /// The pair with the larger error; of equal ones the earlier, so that the outcome does not
 /// depend on how the work was split.
 fn larger(a: (f64, u64), b: (f64, u64)) -> (f64, u64) {
-    if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a }
+    if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) {
+        b
+    } else {
+        a
+    }
 }
 
 /// Says what is wrong with one element.
@@ -120,7 +136,10 @@ mod tests {
 
     #[test]
     fn an_unwritten_element_is_called_so() {
-        let expected = Reference { value: 1.0, scale: 1.0 };
+        let expected = Reference {
+            value: 1.0,
+            scale: 1.0,
+        };
         let text = describe(7, f32::from_bits(POISON_BITS), expected, f64::INFINITY, 0.0);
         assert_eq!(text, "element 7 was not written");
     }

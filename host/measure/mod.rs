@@ -31,13 +31,23 @@ impl Rules {
             DeviceKind::Cuda => 3.0,
             DeviceKind::Cpu => 1.0,
         };
-        Rules { min_samples: 10, min_time_s: 0.5, max_time_s, noise: 0.005 }
+        Rules {
+            min_samples: 10,
+            min_time_s: 0.5,
+            max_time_s,
+            noise: 0.005,
+        }
     }
 
     /// For a first look: a tenth of the time, 2 %.
     pub fn quick(device: DeviceKind) -> Rules {
         let rules = Rules::defaults(device);
-        Rules { min_time_s: 0.05, max_time_s: rules.max_time_s / 10.0, noise: 0.02, ..rules }
+        Rules {
+            min_time_s: 0.05,
+            max_time_s: rules.max_time_s / 10.0,
+            noise: 0.02,
+            ..rules
+        }
     }
 }
 
@@ -91,10 +101,14 @@ pub fn measure(
 ) -> Result<Option<Measurement>> {
     for retry in 0.. {
         let measured = attempt(device, problem, operands, cache, rules, go_on)?;
-        let Some(measurement) = measured else { return Ok(None) };
+        let Some(measurement) = measured else {
+            return Ok(None);
+        };
         // A power cap is a fact of the card; heat passes.
-        let thermal =
-            measurement.throttle.as_ref().is_some_and(|seen| seen.contains(&Throttle::Thermal));
+        let thermal = measurement
+            .throttle
+            .as_ref()
+            .is_some_and(|seen| seen.contains(&Throttle::Thermal));
         if !thermal || retry == THERMAL_RETRIES || !go_on() {
             return Ok(Some(measurement));
         }
@@ -115,7 +129,9 @@ fn attempt(
     let Some(estimate) = warm_up(device, problem, operands, cache, rules, go_on)? else {
         return Ok(None);
     };
-    let launches = (SAMPLE_S / estimate.launch_s).ceil().clamp(1.0, f64::from(MOST_LAUNCHES)) as u32;
+    let launches = (SAMPLE_S / estimate.launch_s)
+        .ceil()
+        .clamp(1.0, f64::from(MOST_LAUNCHES)) as u32;
     let mut samples: Vec<f64> = Vec::new();
     let mut observed = Observed::default();
     let mut sample_cost_s = estimate.cost_s * f64::from(launches);
@@ -172,7 +188,10 @@ fn warm_up(
         launches += 1;
         if launches >= WARM_UP_LAUNCHES && start.elapsed().as_secs_f64() >= enough_s {
             let launch_s = times.first().copied().unwrap_or(0.0).max(1e-7);
-            return Ok(Some(Estimate { launch_s, cost_s: round.elapsed().as_secs_f64() }));
+            return Ok(Some(Estimate {
+                launch_s,
+                cost_s: round.elapsed().as_secs_f64(),
+            }));
         }
         if !go_on() {
             return Ok(None);
@@ -195,7 +214,11 @@ impl Observed {
         let now = device.telemetry()?;
         self.clocks.extend(now.clock_hz);
         self.powers.extend(now.power_w);
-        self.temperature = self.temperature.into_iter().chain(now.temperature_c).reduce(f64::max);
+        self.temperature = self
+            .temperature
+            .into_iter()
+            .chain(now.temperature_c)
+            .reduce(f64::max);
         if let Some(reasons) = now.throttle {
             let seen = self.throttle.get_or_insert_default();
             for reason in reasons {

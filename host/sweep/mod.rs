@@ -121,9 +121,13 @@ pub fn run(
         match &lost {
             Some(error) => row::fail(&mut row, &format!("not run, the device is lost: {error}")),
             None => {
-                let found = visit(plan, point, device, &mut outcome.budget, &|| observer.go_on());
+                let found = visit(plan, point, device, &mut outcome.budget, &|| {
+                    observer.go_on()
+                });
                 device.release_all();
-                let Some(found) = found else { return Err(Stop::Interrupted) };
+                let Some(found) = found else {
+                    return Err(Stop::Interrupted);
+                };
                 row::complete(&mut row, point, &found, &roofs, device.info());
                 if let Found::Failed(error @ DeviceError::Lost { .. }) = found {
                     lost = Some(error);

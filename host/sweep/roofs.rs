@@ -37,7 +37,11 @@ impl Roofs {
     ///
     /// # Errors
     /// [`Stop::Interrupted`], or a device that is lost.
-    pub fn of(plan: &Plan, device: &mut dyn Device, go_on: &dyn Fn() -> bool) -> Result<Self, Stop> {
+    pub fn of(
+        plan: &Plan,
+        device: &mut dyn Device,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Self, Stop> {
         let mut roofs = Roofs {
             peak: peak(plan, device.info()),
             measured_flop_per_s: None,
@@ -53,7 +57,10 @@ impl Roofs {
                 Ok(Some(rate)) => roofs.measured_byte_per_s = Some(rate),
                 Err(error @ DeviceError::Lost { .. }) => return Err(error.into()),
                 Err(error) => {
-                    roofs.notes.push(format!("the roof of `{}` is not measured: {error}", kernel.name()));
+                    roofs.notes.push(format!(
+                        "the roof of `{}` is not measured: {error}",
+                        kernel.name()
+                    ));
                 }
             }
         }
@@ -67,7 +74,10 @@ impl Roofs {
             return Some((*roofline, source));
         }
         let (flops, bytes) = (self.measured_flop_per_s?, self.measured_byte_per_s?);
-        Some((Roofline::new(flops.median, bytes.median).ok()?, "measured in this run"))
+        Some((
+            Roofline::new(flops.median, bytes.median).ok()?,
+            "measured in this run",
+        ))
     }
 }
 
@@ -84,7 +94,10 @@ fn peak(plan: &Plan, info: &DeviceInfo) -> Option<(Roofline, String)> {
     let attributes = info.attributes.as_ref()?;
     let flops = fp32_peak(attributes).ok()?;
     let bytes = memory_peak(attributes).ok()?;
-    Some((Roofline::new(flops.value, bytes.value).ok()?, "device attributes".to_owned()))
+    Some((
+        Roofline::new(flops.value, bytes.value).ok()?,
+        "device attributes".to_owned(),
+    ))
 }
 
 /// Measures one roof with its kernel's fastest variant, at the size of [`roof_size`].
@@ -96,7 +109,8 @@ fn roof(
 ) -> crate::device::Result<Option<Rate>> {
     let free = device.free_bytes()?;
     let info = device.info();
-    let unsupported = |error: crate::roofline::work::WorkError| DeviceError::Unsupported(error.to_string());
+    let unsupported =
+        |error: crate::roofline::work::WorkError| DeviceError::Unsupported(error.to_string());
     let variants = kernel.kernel().variants(info.kind);
     let problem = Problem {
         kernel,
@@ -113,9 +127,23 @@ fn roof(
     }
     bench.fill(Data::Random)?;
     let operands = bench.operands().to_vec();
-    let rules = Rules { min_time_s: plan.rules.min_time_s.min(0.3), ..plan.rules };
-    let measured = measure(bench.device, &problem, &operands, CacheState::Cold, &rules, go_on)?;
-    let amount = if kernel == KernelId::Fma { work.flops } else { work.bytes };
+    let rules = Rules {
+        min_time_s: plan.rules.min_time_s.min(0.3),
+        ..plan.rules
+    };
+    let measured = measure(
+        bench.device,
+        &problem,
+        &operands,
+        CacheState::Cold,
+        &rules,
+        go_on,
+    )?;
+    let amount = if kernel == KernelId::Fma {
+        work.flops
+    } else {
+        work.bytes
+    };
     Ok(measured.map(|measured| rate(amount as f64, &measured)))
 }
 
@@ -143,8 +171,9 @@ fn rate(amount: f64, measured: &Measurement) -> Rate {
     let summary = &measured.summary;
     Rate {
         median: amount / summary.median,
-        interval: summary
-            .ci95
-            .map(|(low, high)| Interval { low: amount / high, high: amount / low }),
+        interval: summary.ci95.map(|(low, high)| Interval {
+            low: amount / high,
+            high: amount / low,
+        }),
     }
 }

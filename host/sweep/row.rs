@@ -19,7 +19,10 @@ impl Provenance {
     /// Asks the system once.
     pub(super) fn new(plan: &Plan, _: &DeviceInfo) -> Self {
         let host = gethostname::gethostname().to_string_lossy().into_owned();
-        Provenance { run_id: plan.run_id.clone(), host: (!host.is_empty()).then_some(host) }
+        Provenance {
+            run_id: plan.run_id.clone(),
+            host: (!host.is_empty()).then_some(host),
+        }
     }
 }
 
@@ -38,7 +41,9 @@ pub(super) fn planned(plan: &Plan, point: &Point, info: &DeviceInfo, run: &Prove
         host: run.host.clone(),
         device: info.name.clone(),
         device_index: info.index,
-        compute_capability: info.compute_capability.map(|capability| capability.to_string()),
+        compute_capability: info
+            .compute_capability
+            .map(|capability| capability.to_string()),
         driver_version: info.driver_version.clone(),
         rooftrace_version: env!("CARGO_PKG_VERSION").to_owned(),
         git_commit: non_empty(env!("ROOFTRACE_GIT_COMMIT")),
@@ -77,7 +82,13 @@ pub(super) fn stamp(row: &mut Row) {
 }
 
 /// Adds what was found.
-pub(super) fn complete(row: &mut Row, point: &Point, found: &Found, roofs: &Roofs, info: &DeviceInfo) {
+pub(super) fn complete(
+    row: &mut Row,
+    point: &Point,
+    found: &Found,
+    roofs: &Roofs,
+    info: &DeviceInfo,
+) {
     place_roofs(row, roofs);
     match found {
         Found::Skipped(reason) => {
@@ -132,7 +143,11 @@ fn place_times(row: &mut Row, measured: &Measurement) {
     // `none` is a reading, empty is no reading.
     row.throttle = measured.throttle.as_ref().map(|reasons| {
         let names: Vec<&str> = reasons.iter().map(|reason| reason.name()).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join("+") }
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join("+")
+        }
     });
 }
 
@@ -146,7 +161,9 @@ fn place_roofs(row: &mut Row, roofs: &Roofs) {
     if let Some((placing, source)) = roofs.placing() {
         row.peak_source = Some(source.to_owned());
         row.ridge_flop_per_byte = Some(placing.ridge());
-        row.roof_flop_per_s = row.intensity_flop_per_byte.map(|intensity| placing.roof_at(intensity));
+        row.roof_flop_per_s = row
+            .intensity_flop_per_byte
+            .map(|intensity| placing.roof_at(intensity));
     }
 }
 
@@ -157,12 +174,16 @@ fn place_on_roofline(
     roofs: &Roofs,
     info: &DeviceInfo,
 ) {
-    let (Some(flops), Some(bytes)) = (row.flops, row.bytes) else { return };
+    let (Some(flops), Some(bytes)) = (row.flops, row.bytes) else {
+        return;
+    };
     let work = Work { flops, bytes };
     let seconds = measured.summary.median;
     row.flop_per_s = Some(flops as f64 / seconds);
     row.byte_per_s = Some(bytes as f64 / seconds);
-    let Some((placing, _)) = roofs.placing() else { return };
+    let Some((placing, _)) = roofs.placing() else {
+        return;
+    };
     let fraction = placing.fraction_of_roof(work, seconds);
     row.fraction_of_roof = Some(fraction);
     let bound = placing.bound(work, seconds);
@@ -194,14 +215,20 @@ fn above_the_roof(
             Cache::Warm => "the operands stay in the last-level cache between launches",
             Cache::Cold => "part of the writes stays in the last-level cache when the launch ends",
         };
-        return format!("above the memory roof: {} bytes against {cache} of cache; {state}", work.bytes);
+        return format!(
+            "above the memory roof: {} bytes against {cache} of cache; {state}",
+            work.bytes
+        );
     }
     if roofs.peak.is_none() {
         return "above the roof: it was measured by another kernel of this run, and this one is \
                 faster"
             .to_owned();
     }
-    let datasheet_clock = info.attributes.as_ref().map(|attributes| attributes.sm_clock_hz);
+    let datasheet_clock = info
+        .attributes
+        .as_ref()
+        .map(|attributes| attributes.sm_clock_hz);
     match (measured.clock_hz, datasheet_clock) {
         (Some(clock), Some(most)) if clock > most => {
             format!("above the roof: the clock was {clock:.4e} Hz, the peak assumes {most:.4e} Hz")

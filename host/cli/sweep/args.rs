@@ -113,7 +113,8 @@ pub enum DataArg {
 /// Variants, default sizes, examples.
 fn after_help() -> String {
     use crate::device::DeviceKind::{Cpu, Cuda};
-    let mut text = String::from("Kernels, their variants (the last is the default) and default sizes:\n");
+    let mut text =
+        String::from("Kernels, their variants (the last is the default) and default sizes:\n");
     for id in KernelId::ALL {
         let kernel = id.kernel();
         text.push_str(&format!("  {:6} {}\n", id.name(), kernel.summary()));

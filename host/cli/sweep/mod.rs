@@ -53,7 +53,11 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
         OnExisting::Append => record::resume(out.path(), request.format, &identity(&info))?,
         _ => Resume::default(),
     };
-    let envelope = Envelope::new(plan.run_id.clone(), std::env::args().collect(), environment(&info));
+    let envelope = Envelope::new(
+        plan.run_id.clone(),
+        std::env::args().collect(),
+        environment(&info),
+    );
     let sink = record::open(&out, request.format, request.on_existing, &envelope)?;
 
     let rows_on_stdout = matches!(out, record::Destination::Stdout);
@@ -65,7 +69,12 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
         ));
     }
     view.header();
-    let mut follower = Follower { sink: Some(sink), resume, interrupted, view };
+    let mut follower = Follower {
+        sink: Some(sink),
+        resume,
+        interrupted,
+        view,
+    };
     let outcome = sweep::run(&plan, opened.device.as_mut(), &mut follower);
     let Follower { sink, mut view, .. } = follower;
     let written = sink.map(|sink| sink.finish()).transpose()?.unwrap_or(0);
@@ -82,14 +91,19 @@ fn watch_signals() -> Result<Arc<AtomicBool>, CliError> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
-            .map_err(|error| CliError::Unavailable(format!("signals cannot be watched: {error}")))?;
+            .map_err(|error| {
+                CliError::Unavailable(format!("signals cannot be watched: {error}"))
+            })?;
     }
     Ok(flag)
 }
 
 /// What rows of one file must share.
 fn identity(info: &DeviceInfo) -> Identity {
-    Identity { device: info.name.clone(), ptx_sha256: info.ptx_sha256.clone() }
+    Identity {
+        device: info.name.clone(),
+        ptx_sha256: info.ptx_sha256.clone(),
+    }
 }
 
 /// What may matter about the machine and is no column.
@@ -164,11 +178,17 @@ fn conclude(outcome: Result<Outcome, Stop>, view: &mut View) -> Result<(), CliEr
         Err(Stop::Device(error)) => return Err(error.into()),
     };
     if outcome.resumed > 0 {
-        view.notice(&format!("{} points were in the file already", outcome.resumed));
+        view.notice(&format!(
+            "{} points were in the file already",
+            outcome.resumed
+        ));
     }
     view.detail(&budget(&outcome.budget));
     if outcome.skipped > 0 {
-        view.notice(&format!("{} points skipped; their rows say why", outcome.skipped));
+        view.notice(&format!(
+            "{} points skipped; their rows say why",
+            outcome.skipped
+        ));
     }
     if outcome.failed > 0 {
         return Err(CliError::Failed(format!(
@@ -192,6 +212,10 @@ fn budget(budget: &Budget) -> String {
         seconds(budget.measuring),
         seconds(budget.roofs),
         seconds(budget.verifying),
-        if total > 0.0 { 100.0 * rest / total } else { 0.0 }
+        if total > 0.0 {
+            100.0 * rest / total
+        } else {
+            0.0
+        }
     )
 }

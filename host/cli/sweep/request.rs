@@ -123,23 +123,35 @@ impl Request {
                         .work(&problem, info)
                         .map_err(|error| CliError::Usage(format!("--sizes {size}: {error}")))?;
                     let problem = &problem;
-                    points.extend(
-                        self.caches.iter().map(|&cache| Point { problem: problem.clone(), cache }),
-                    );
+                    points.extend(self.caches.iter().map(|&cache| Point {
+                        problem: problem.clone(),
+                        cache,
+                    }));
                 }
             }
         }
         let rules = self.rules(info.kind)?;
-        Ok(Plan { run_id: run_id(), points, rules, seed: self.seed, database })
+        Ok(Plan {
+            run_id: run_id(),
+            points,
+            rules,
+            seed: self.seed,
+            database,
+        })
     }
 
     /// Where the rows go.
     pub fn destination(&self, info: &DeviceInfo) -> Destination {
         self.out.clone().unwrap_or_else(|| {
             let names: Vec<&str> = self.kernels.iter().map(|(id, _)| id.name()).collect();
-            let kernel =
-                if names.len() == KernelId::ALL.len() { "all".to_owned() } else { names.join("-") };
-            let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+            let kernel = if names.len() == KernelId::ALL.len() {
+                "all".to_owned()
+            } else {
+                names.join("-")
+            };
+            let time = jiff::Timestamp::now()
+                .strftime("%Y%m%dT%H%M%SZ")
+                .to_string();
             Destination::default_for(&kernel, &info.name, &time, self.format)
         })
     }
@@ -147,8 +159,11 @@ impl Request {
     /// The kernel's own sizes on a device.
     fn own_sizes(&self, id: KernelId, device: DeviceKind) -> Result<Vec<Size>, CliError> {
         let kernel = id.kernel();
-        let text =
-            if self.quick { kernel.quick_sizes(device) } else { kernel.default_sizes(device) };
+        let text = if self.quick {
+            kernel.quick_sizes(device)
+        } else {
+            kernel.default_sizes(device)
+        };
         sizes(id, text)
     }
 
@@ -156,7 +171,11 @@ impl Request {
     fn variants(&self, id: KernelId, device: DeviceKind) -> Result<Vec<&'static str>, CliError> {
         let known = id.kernel().variants(device);
         match self.variant.as_deref() {
-            None => Ok(known.last().map(|variant| variant.name).into_iter().collect()),
+            None => Ok(known
+                .last()
+                .map(|variant| variant.name)
+                .into_iter()
+                .collect()),
             Some("all") => Ok(known.iter().map(|variant| variant.name).collect()),
             Some(given) => match known.iter().find(|variant| variant.name == given) {
                 Some(variant) => Ok(vec![variant.name]),
@@ -167,7 +186,10 @@ impl Request {
                     };
                     let names = known.iter().map(|variant| variant.name).chain(["all"]);
                     let what = format!("variant of {} on {device}", id.name());
-                    Err(CliError::Usage(format!("--variant: {}", unknown(&what, given, names))))
+                    Err(CliError::Usage(format!(
+                        "--variant: {}",
+                        unknown(&what, given, names)
+                    )))
                 }
             },
         }
@@ -175,7 +197,11 @@ impl Request {
 
     /// When to stop sampling.
     fn rules(&self, device: DeviceKind) -> Result<Rules, CliError> {
-        let defaults = if self.quick { Rules::quick(device) } else { Rules::defaults(device) };
+        let defaults = if self.quick {
+            Rules::quick(device)
+        } else {
+            Rules::defaults(device)
+        };
         let rules = Rules {
             min_time_s: self.min_time_s.unwrap_or(defaults.min_time_s),
             max_time_s: self.max_time_s.unwrap_or(defaults.max_time_s),
@@ -187,8 +213,14 @@ impl Request {
         }
         match (self.min_time_s, self.max_time_s) {
             // Only one was given: the other follows.
-            (Some(_), None) => Ok(Rules { max_time_s: rules.min_time_s, ..rules }),
-            (None, _) => Ok(Rules { min_time_s: rules.max_time_s, ..rules }),
+            (Some(_), None) => Ok(Rules {
+                max_time_s: rules.min_time_s,
+                ..rules
+            }),
+            (None, _) => Ok(Rules {
+                min_time_s: rules.max_time_s,
+                ..rules
+            }),
             _ => Err(CliError::Usage(format!(
                 "--min-time {} is above --max-time {}; raise the one or lower the other",
                 rules.min_time_s, rules.max_time_s
@@ -236,9 +268,9 @@ fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
 /// Checks a number that must be above 0.
 fn positive(flag: &str, value: Option<f64>, allowed: &str) -> Result<Option<f64>, CliError> {
     match value {
-        Some(value) if !(value.is_finite() && value > 0.0) => {
-            Err(CliError::Usage(format!("{flag} {value}: give {allowed}, above 0")))
-        }
+        Some(value) if !(value.is_finite() && value > 0.0) => Err(CliError::Usage(format!(
+            "{flag} {value}: give {allowed}, above 0"
+        ))),
         value => Ok(value),
     }
 }
@@ -246,5 +278,10 @@ fn positive(flag: &str, value: Option<f64>, allowed: &str) -> Result<Option<f64>
 /// Time and process, so that two runs differ even within a second.
 fn run_id() -> String {
     let now = jiff::Timestamp::now();
-    format!("{}-{:x}-{:05}", now.strftime("%Y%m%dT%H%M%SZ"), std::process::id(), now.subsec_nanosecond() / 10_000)
+    format!(
+        "{}-{:x}-{:05}",
+        now.strftime("%Y%m%dT%H%M%SZ"),
+        std::process::id(),
+        now.subsec_nanosecond() / 10_000
+    )
 }

@@ -17,7 +17,7 @@ const COLUMNS: [(&str, usize); 11] = [
     ("time", 10),
     ("±", 7),
     ("FLOP/s", 15),
-    ("byte/s", 12),
+    ("B/s", 12),
     ("roof", 8),
     ("bound", 8),
     ("check", 0),
@@ -44,7 +44,11 @@ impl View {
         ) {
             bar.set_style(style);
         }
-        View { verbosity, rows_on_stdout, bar }
+        View {
+            verbosity,
+            rows_on_stdout,
+            bar,
+        }
     }
 
     /// A line on stderr, unless quiet.
@@ -63,7 +67,8 @@ impl View {
 
     /// A line on stderr. If stderr is closed there is nobody to tell.
     fn say(&self, text: &str) {
-        self.bar.suspend(|| drop(writeln!(anstream::stderr(), "{text}")));
+        self.bar
+            .suspend(|| drop(writeln!(anstream::stderr(), "{text}")));
     }
 
     /// The head of the table.
@@ -82,7 +87,8 @@ impl View {
             problem.size,
             cache(point.cache)
         ));
-        self.bar.enable_steady_tick(std::time::Duration::from_millis(200));
+        self.bar
+            .enable_steady_tick(std::time::Duration::from_millis(200));
     }
 
     /// The roofs of this run.
@@ -94,7 +100,7 @@ impl View {
             self.detail(&format!(
                 "peaks ({source}): {}, {}, ridge {:.1} FLOP/byte",
                 engineering(peak.peak_flop_per_s, "FLOP/s"),
-                engineering(peak.peak_byte_per_s, "byte/s"),
+                engineering(peak.peak_byte_per_s, "B/s"),
                 peak.ridge()
             ));
         }
@@ -102,7 +108,7 @@ impl View {
             self.detail(&format!(
                 "measured roofs: {} (fma), {} (triad), ridge {:.1} FLOP/byte",
                 engineering(flops.median, "FLOP/s"),
-                engineering(bytes.median, "byte/s"),
+                engineering(bytes.median, "B/s"),
                 flops.median / bytes.median
             ));
         }
@@ -131,10 +137,15 @@ impl View {
             cache(row.cache).to_owned(),
             unit(row.time_median_s, "s"),
             percent(row.time_rel_noise),
-            if no_flops { String::new() } else { unit(row.flop_per_s, "FLOP/s") },
+            if no_flops {
+                String::new()
+            } else {
+                unit(row.flop_per_s, "FLOP/s")
+            },
             unit(row.byte_per_s, "B/s"),
             percent(row.fraction_of_roof),
-            row.bound.map_or(String::new(), |bound| format!("{bound:?}").to_lowercase()),
+            row.bound
+                .map_or(String::new(), |bound| format!("{bound:?}").to_lowercase()),
             check,
         ]);
     }
@@ -154,7 +165,8 @@ impl View {
         for (cell, (_, width)) in cells.iter().zip(COLUMNS) {
             text.push_str(&format!("{cell:width$} "));
         }
-        self.bar.suspend(|| drop(writeln!(anstream::stdout(), "{}", text.trim_end())));
+        self.bar
+            .suspend(|| drop(writeln!(anstream::stdout(), "{}", text.trim_end())));
     }
 }
 

@@ -18,43 +18,61 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
         KernelId::Copy => {
             let [a, b] = device.operands(operands)?;
             let part = part(a.len(), workers);
-            b.par_chunks_mut(part).zip(a.par_chunks(part)).for_each(|(b, a)| b.copy_from_slice(a));
+            b.par_chunks_mut(part)
+                .zip(a.par_chunks(part))
+                .for_each(|(b, a)| b.copy_from_slice(a));
         }
         KernelId::Saxpy => {
             let [x, y] = device.operands(operands)?;
             let part = part(x.len(), workers);
             let arch = Arch::new();
-            y.par_chunks_mut(part).zip(x.par_chunks(part)).for_each(|(y, x)| {
-                arch.dispatch(#[inline(always)]
-                || {
-                    for (y, x) in y.iter_mut().zip(x) {
-                        *y = SCALAR * x + *y;
-                    }
+            y.par_chunks_mut(part)
+                .zip(x.par_chunks(part))
+                .for_each(|(y, x)| {
+                    arch.dispatch(
+                        #[inline(always)]
+                        || {
+                            for (y, x) in y.iter_mut().zip(x) {
+                                *y = SCALAR * x + *y;
+                            }
+                        },
+                    );
                 });
-            });
         }
         KernelId::Triad => {
             let [a, b, c] = device.operands(operands)?;
             let part = part(a.len(), workers);
             let arch = Arch::new();
-            let parts = a.par_chunks_mut(part).zip(b.par_chunks(part)).zip(c.par_chunks(part));
+            let parts = a
+                .par_chunks_mut(part)
+                .zip(b.par_chunks(part))
+                .zip(c.par_chunks(part));
             parts.for_each(|((a, b), c)| {
-                arch.dispatch(#[inline(always)]
-                || {
-                    for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
-                        *a = SCALAR * c + b;
-                    }
-                });
+                arch.dispatch(
+                    #[inline(always)]
+                    || {
+                        for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
+                            *a = SCALAR * c + b;
+                        }
+                    },
+                );
             });
         }
         KernelId::Fma => {
             let [out] = device.operands(operands)?;
             let part = part(out.len(), workers);
             let (seed, steps) = (problem.operand_seed(0), problem.elements());
-            out.par_chunks_mut(part).enumerate().for_each(|(index, out)| {
-                let first = (index * part) as u64;
-                Arch::new().dispatch(Chains { out, first, seed, steps });
-            });
+            out.par_chunks_mut(part)
+                .enumerate()
+                .for_each(|(index, out)| {
+                    let first = (index * part) as u64;
+                    Arch::new().dispatch(Chains {
+                        out,
+                        first,
+                        seed,
+                        steps,
+                    });
+                });
         }
         KernelId::Sgemm => {
             let [a, b, c] = device.operands(operands)?;
@@ -66,7 +84,11 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
                 MatRef::from_row_major_slice(a, m, k),
                 MatRef::from_row_major_slice(b, k, n),
                 1.0,
-                if workers == 1 { Par::Seq } else { Par::rayon(workers) },
+                if workers == 1 {
+                    Par::Seq
+                } else {
+                    Par::rayon(workers)
+                },
             );
         }
     }
@@ -93,30 +115,19 @@ impl WithSimd for Chains<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        /// Vectors in flight: an FMA takes four cycles and two start in each.
-        const VECTORS: usize = 8;
         const CHAINS: usize = FMA_CHAINS as usize;
-        let (multiplier, addend) =
-            (simd.splat_f32s(FMA_MULTIPLIER), simd.splat_f32s(FMA_ADDEND));
         let mut chains: Vec<f32> = (0..self.out.len() * CHAINS)
             .map(|chain| uniform(self.seed, self.first * CHAINS as u64 + chain as u64))
             .collect();
         let (vectors, rest) = S::as_mut_simd_f32s(&mut chains);
-        let (blocks, loose) = vectors.as_chunks_mut::<VECTORS>();
-        for block in blocks {
-            let mut r = *block;
-            for _ in 0..self.steps {
-                for r in &mut r {
-                    *r = simd.mul_add_f32s(*r, multiplier, addend);
-                }
-            }
-            *block = r;
-        }
-        for r in loose {
-            for _ in 0..self.steps {
-                *r = simd.mul_add_f32s(*r, multiplier, addend);
-            }
-        }
+        // An FMA takes four cycles and two start in each: eight in flight. With 32 registers
+        // twice as many fit, which hides more.
+        let loose = if S::F32_LANES >= 16 {
+            in_registers::<S, 16>(simd, vectors, self.steps)
+        } else {
+            in_registers::<S, 8>(simd, vectors, self.steps)
+        };
+        in_registers::<S, 1>(simd, loose, self.steps);
         for r in rest {
             for _ in 0..self.steps {
                 *r = r.mul_add(FMA_MULTIPLIER, FMA_ADDEND);
@@ -126,4 +137,25 @@ impl WithSimd for Chains<'_> {
             *out = chains.iter().sum();
         }
     }
+}
+
+/// Runs `V` vectors of chains at a time in registers; returns the vectors that are left over.
+#[inline(always)]
+fn in_registers<S: Simd, const V: usize>(
+    simd: S,
+    vectors: &mut [S::f32s],
+    steps: u64,
+) -> &mut [S::f32s] {
+    let (multiplier, addend) = (simd.splat_f32s(FMA_MULTIPLIER), simd.splat_f32s(FMA_ADDEND));
+    let (blocks, loose) = vectors.as_chunks_mut::<V>();
+    for block in blocks {
+        let mut r = *block;
+        for _ in 0..steps {
+            for r in &mut r {
+                *r = simd.mul_add_f32s(*r, multiplier, addend);
+            }
+        }
+        *block = r;
+    }
+    loose
 }

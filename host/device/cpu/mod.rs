@@ -39,7 +39,11 @@ impl CpuDevice {
     /// # Errors
     /// The memory cannot be read.
     pub fn new() -> Result<Self> {
-        Ok(CpuDevice { info: facts::describe()?, buffers: Vec::new(), sweep: Vec::new() })
+        Ok(CpuDevice {
+            info: facts::describe()?,
+            buffers: Vec::new(),
+            sweep: Vec::new(),
+        })
     }
 
     /// Elements of its buffer that a region covers.
@@ -57,7 +61,10 @@ impl CpuDevice {
         let buffers = self
             .buffers
             .get_disjoint_mut(regions.map(|region| region.buffer.0))
-            .map_err(|error| DeviceError::Call { call: "launch", reason: error.to_string() })?;
+            .map_err(|error| DeviceError::Call {
+                call: "launch",
+                reason: error.to_string(),
+            })?;
         let mut regions = regions.into_iter();
         Ok(buffers.map(|buffer| {
             // One region a buffer: both arrays have N entries.
@@ -74,7 +81,9 @@ impl CpuDevice {
             let bytes = SWEEP_FACTOR * self.info.cache_bytes.unwrap_or(UNKNOWN_CACHE_BYTES);
             self.sweep = vec![0.0; (bytes / 4) as usize];
         }
-        self.sweep.par_chunks_mut(PIECE).for_each(|piece| piece.iter_mut().for_each(|x| *x += 1.0));
+        self.sweep
+            .par_chunks_mut(PIECE)
+            .for_each(|piece| piece.iter_mut().for_each(|x| *x += 1.0));
         std::hint::black_box(&mut self.sweep);
     }
 }
@@ -102,9 +111,14 @@ impl Device for CpuDevice {
         }
         let elements = bytes.div_ceil(4) as usize;
         let mut buffer = Vec::new();
-        buffer.try_reserve_exact(elements).map_err(|_| out_of_memory(free))?;
+        buffer
+            .try_reserve_exact(elements)
+            .map_err(|_| out_of_memory(free))?;
         // Touched by all cores, so that its pages lie near those that use them.
-        (0..elements).into_par_iter().map(|_| 0.0).collect_into_vec(&mut buffer);
+        (0..elements)
+            .into_par_iter()
+            .map(|_| 0.0)
+            .collect_into_vec(&mut buffer);
         self.buffers.push(buffer);
         Ok(Buffer(self.buffers.len() - 1))
     }
@@ -115,15 +129,18 @@ impl Device for CpuDevice {
 
     fn fill(&mut self, region: Region, fill: Fill) -> Result<()> {
         let elements = &mut self.buffers[region.buffer.0][Self::range(region)];
-        elements.par_chunks_mut(PIECE).enumerate().for_each(|(piece, elements)| {
-            for (x, index) in elements.iter_mut().zip((piece * PIECE) as u64..) {
-                *x = match fill {
-                    Fill::Bits(bits) => f32::from_bits(bits),
-                    Fill::Uniform(seed) => uniform(seed, index),
-                    Fill::Integers(seed) => integer(seed, index),
-                };
-            }
-        });
+        elements
+            .par_chunks_mut(PIECE)
+            .enumerate()
+            .for_each(|(piece, elements)| {
+                for (x, index) in elements.iter_mut().zip((piece * PIECE) as u64..) {
+                    *x = match fill {
+                        Fill::Bits(bits) => f32::from_bits(bits),
+                        Fill::Uniform(seed) => uniform(seed, index),
+                        Fill::Integers(seed) => integer(seed, index),
+                    };
+                }
+            });
         Ok(())
     }
 

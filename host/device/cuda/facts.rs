@@ -42,9 +42,7 @@ impl Ptx {
     pub fn embedded(capability: ComputeCapability) -> Option<Ptx> {
         EMBEDDED
             .iter()
-            .find(|(_, lowest, later, _)| {
-                capability == *lowest || (*later && capability > *lowest)
-            })
+            .find(|(_, lowest, later, _)| capability == *lowest || (*later && capability > *lowest))
             .map(|(target, _, _, text)| Ptx {
                 target: (*target).to_owned(),
                 origin: env!("ROOFTRACE_PTX_ORIGIN").to_owned(),
@@ -54,7 +52,10 @@ impl Ptx {
 
     /// Every embedded module.
     pub fn all_embedded() -> Vec<Ptx> {
-        EMBEDDED.iter().filter_map(|(_, lowest, _, _)| Ptx::embedded(*lowest)).collect()
+        EMBEDDED
+            .iter()
+            .filter_map(|(_, lowest, _, _)| Ptx::embedded(*lowest))
+            .collect()
     }
 
     /// Reads PTX from a file.
@@ -62,21 +63,32 @@ impl Ptx {
     /// # Errors
     /// A file that cannot be read or has no `.target`.
     pub fn from_file(path: &std::path::Path) -> std::result::Result<Ptx, String> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("--ptx {}: {error}; give a file of PTX text", path.display()))?;
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            format!("--ptx {}: {error}; give a file of PTX text", path.display())
+        })?;
         let target = text
             .lines()
             .find_map(|line| line.trim().strip_prefix(".target "))
             .map(|rest| rest.split([',', ' ']).next().unwrap_or(rest).to_owned())
             .ok_or_else(|| {
-                format!("--ptx {}: no .target line; give a file of PTX text", path.display())
+                format!(
+                    "--ptx {}: no .target line; give a file of PTX text",
+                    path.display()
+                )
             })?;
-        Ok(Ptx { target, origin: "file".to_owned(), text })
+        Ok(Ptx {
+            target,
+            origin: "file".to_owned(),
+            text,
+        })
     }
 
     /// SHA-256 of the text, in hexadecimal.
     pub fn sha256(&self) -> String {
-        Sha256::digest(self.text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+        Sha256::digest(self.text.as_bytes())
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 
@@ -106,7 +118,9 @@ pub fn list() -> Result<Vec<(String, ComputeCapability)>> {
     (0..count)
         .map(|index| {
             let device = Device::get_device(index).map_err(|e| super::call("cuDeviceGet", e))?;
-            let name = device.name().map_err(|e| super::call("cuDeviceGetName", e))?;
+            let name = device
+                .name()
+                .map_err(|e| super::call("cuDeviceGetName", e))?;
             Ok((name, capability(device)?))
         })
         .collect()
@@ -135,7 +149,10 @@ pub(super) fn device(index: u32) -> Result<Device> {
 }
 
 fn attribute(device: Device, attribute: DeviceAttribute) -> Option<u32> {
-    device.get_attribute(attribute).ok().and_then(|value| u32::try_from(value).ok())
+    device
+        .get_attribute(attribute)
+        .ok()
+        .and_then(|value| u32::try_from(value).ok())
 }
 
 fn capability(device: Device) -> Result<ComputeCapability> {
@@ -153,7 +170,9 @@ fn capability(device: Device) -> Result<ComputeCapability> {
 
 /// Facts that need no context, and the PTX that will run.
 pub(super) fn describe(device: Device, index: u32, ptx: Option<Ptx>) -> Result<(DeviceInfo, Ptx)> {
-    let name = device.name().map_err(|e| super::call("cuDeviceGetName", e))?;
+    let name = device
+        .name()
+        .map_err(|e| super::call("cuDeviceGetName", e))?;
     let capability = capability(device)?;
     let ptx = match ptx {
         Some(ptx) => ptx,
@@ -164,7 +183,9 @@ pub(super) fn describe(device: Device, index: u32, ptx: Option<Ptx>) -> Result<(
             ))
         })?,
     };
-    let memory = device.total_memory().map_err(|e| super::call("cuDeviceTotalMem", e))?;
+    let memory = device
+        .total_memory()
+        .map_err(|e| super::call("cuDeviceTotalMem", e))?;
     let positive = |value: Option<u32>| value.filter(|&value| value > 0);
     let info = DeviceInfo {
         kind: DeviceKind::Cuda,
@@ -176,7 +197,10 @@ pub(super) fn describe(device: Device, index: u32, ptx: Option<Ptx>) -> Result<(
         cache_bytes: positive(attribute(device, DeviceAttribute::L2CacheSize)).map(u64::from),
         units: positive(attribute(device, DeviceAttribute::MultiprocessorCount)).unwrap_or(1),
         attributes: None,
-        threads_per_unit: positive(attribute(device, DeviceAttribute::MaxThreadsPerMultiprocessor)),
+        threads_per_unit: positive(attribute(
+            device,
+            DeviceAttribute::MaxThreadsPerMultiprocessor,
+        )),
         shared_bytes_per_block: driver::device_attribute(device.as_raw(), MAX_SHARED_BYTES_OPT_IN)
             .and_then(|bytes| u32::try_from(bytes).ok())
             .filter(|&bytes| bytes > 0),
@@ -193,7 +217,9 @@ pub(super) fn complete(info: &mut DeviceInfo, device: Device, probe: &Probe) {
         Some(format!("CUDA {}.{}", version.major(), version.minor()))
     });
     let khz = |name| {
-        attribute(device, name).filter(|&khz| khz > 0).map(|khz| f64::from(khz) * 1e3)
+        attribute(device, name)
+            .filter(|&khz| khz > 0)
+            .map(|khz| f64::from(khz) * 1e3)
     };
     let sm_clock_hz = khz(DeviceAttribute::ClockRate).or_else(|| probe.most_sm_clock_hz());
     let memory_bus_bits = attribute(device, DeviceAttribute::GlobalMemoryBusWidth)
@@ -201,11 +227,14 @@ pub(super) fn complete(info: &mut DeviceInfo, device: Device, probe: &Probe) {
         .or_else(|| probe.memory_bus_bits());
     let memory_clock_hz =
         khz(DeviceAttribute::MemoryClockRate).or_else(|| probe.most_memory_clock_hz());
-    info.attributes = info.compute_capability.zip(sm_clock_hz).map(|(capability, clock)| Attributes {
-        compute_capability: capability,
-        sms: info.units,
-        sm_clock_hz: clock,
-        memory_bus_bits,
-        memory_clock_hz,
-    });
+    info.attributes = info
+        .compute_capability
+        .zip(sm_clock_hz)
+        .map(|(capability, clock)| Attributes {
+            compute_capability: capability,
+            sms: info.units,
+            sm_clock_hz: clock,
+            memory_bus_bits,
+            memory_clock_hz,
+        });
 }

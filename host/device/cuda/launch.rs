@@ -49,10 +49,15 @@ pub(super) struct Resolved {
 /// What the driver's compiler says about it.
 pub(super) fn load(ptx: &Ptx) -> Result<Module> {
     let text = CString::new(ptx.text.as_str()).map_err(|_| {
-        DeviceError::Unavailable(format!("the PTX of {} contains a NUL character", ptx.origin))
+        DeviceError::Unavailable(format!(
+            "the PTX of {} contains a NUL character",
+            ptx.origin
+        ))
     })?;
     Module::from_ptx_cstr(&text, &[]).map_err(|error| {
-        let log = driver::compiler_log(&text).map(|log| format!("\n{log}")).unwrap_or_default();
+        let log = driver::compiler_log(&text)
+            .map(|log| format!("\n{log}"))
+            .unwrap_or_default();
         let reason = driver::last_error().unwrap_or_else(|| format!("{error:?}"));
         DeviceError::Unavailable(format!(
             "the driver does not take the PTX ({}, {}): {reason}{log}\n\
@@ -102,7 +107,11 @@ impl CudaDevice {
 
     /// The launch shape of a problem on this device.
     fn shape(&self, problem: &Problem) -> Result<Launch> {
-        problem.kernel.kernel().launch(problem, &self.info).map_err(DeviceError::Unsupported)
+        problem
+            .kernel
+            .kernel()
+            .launch(problem, &self.info)
+            .map_err(DeviceError::Unsupported)
     }
 
     /// Opts in to shared memory above 48 KiB.
@@ -120,13 +129,19 @@ impl CudaDevice {
         }
         // SAFETY: the function belongs to this device's module, whose context is current.
         unsafe { driver::allow_shared_bytes(function.to_raw().cast(), launch.shared_bytes) }
-            .map_err(|reason| DeviceError::Call { call: "cuFuncSetAttribute", reason })
+            .map_err(|reason| DeviceError::Call {
+                call: "cuFuncSetAttribute",
+                reason,
+            })
     }
 
     /// Puts a launch on the stream.
     pub(super) fn enqueue(&self, launch: &Resolved) -> Result<()> {
-        let mut pointers: Vec<*mut c_void> =
-            launch.parameters.iter().map(|p| p.0.as_ptr().cast_mut().cast()).collect();
+        let mut pointers: Vec<*mut c_void> = launch
+            .parameters
+            .iter()
+            .map(|p| p.0.as_ptr().cast_mut().cast())
+            .collect();
         // Through cust's FFI, because `Stream::launch` takes a `Function` that borrows the module.
         // SAFETY: the parameters are those of the entry's signature (`gpu-kernels` and the
         // registry are kept in step by the tests over every kernel), each in 8 bytes that
@@ -150,7 +165,10 @@ impl CudaDevice {
             return Ok(());
         }
         let reason = driver::last_error().unwrap_or_else(|| format!("{code:?}"));
-        Err(DeviceError::Call { call: "cuLaunchKernel", reason })
+        Err(DeviceError::Call {
+            call: "cuLaunchKernel",
+            reason,
+        })
     }
 
     /// Puts a support kernel over `elements` elements on the stream.
@@ -203,10 +221,17 @@ impl CudaDevice {
         let resident = f64::from(blocks) * f64::from(x * y);
         Ok(LaunchFacts {
             grid: Some(launch.grid.to_string()),
-            block: Some(if y == 1 { x.to_string() } else { format!("{x}x{y}") }),
+            block: Some(if y == 1 {
+                x.to_string()
+            } else {
+                format!("{x}x{y}")
+            }),
             registers: Some(registers),
             shared_bytes: Some(u64::from(static_shared) + u64::from(launch.shared_bytes)),
-            occupancy: self.info.threads_per_unit.map(|most| resident / f64::from(most)),
+            occupancy: self
+                .info
+                .threads_per_unit
+                .map(|most| resident / f64::from(most)),
         })
     }
 }

@@ -70,7 +70,9 @@ impl CudaDevice {
 
     /// Waits for everything on the stream.
     fn synchronize(&self) -> Result<()> {
-        self.stream.synchronize().map_err(|e| call("cuStreamSynchronize", e))
+        self.stream
+            .synchronize()
+            .map_err(|e| call("cuStreamSynchronize", e))
     }
 
     /// Address of the first element of a region.
@@ -112,7 +114,9 @@ impl Device for CudaDevice {
     }
 
     fn free_bytes(&mut self) -> Result<u64> {
-        mem_get_info().map(|(free, _)| free as u64).map_err(|e| call("cuMemGetInfo", e))
+        mem_get_info()
+            .map(|(free, _)| free as u64)
+            .map_err(|e| call("cuMemGetInfo", e))
     }
 
     fn alloc(&mut self, bytes: u64) -> Result<Buffer> {
@@ -144,7 +148,11 @@ impl Device for CudaDevice {
             Fill::Uniform(seed) => ("fill_uniform", Parameters::u64(seed)),
             Fill::Integers(seed) => ("fill_integers", Parameters::u64(seed)),
         };
-        let parameters = [Parameters::u64(address), Parameters::u64(region.elements), last];
+        let parameters = [
+            Parameters::u64(address),
+            Parameters::u64(region.elements),
+            last,
+        ];
         self.launch_support(entry, region.elements, &parameters)?;
         self.synchronize()
     }

@@ -42,7 +42,9 @@ fn open_nvml() -> std::result::Result<Nvml, String> {
 /// # Errors
 /// Why NVML cannot be opened.
 pub fn nvml_version() -> std::result::Result<String, String> {
-    open_nvml()?.sys_driver_version().map_err(|error| error.to_string())
+    open_nvml()?
+        .sys_driver_version()
+        .map_err(|error| error.to_string())
 }
 
 impl Probe {
@@ -55,7 +57,11 @@ impl Probe {
             let slot = part(DeviceAttribute::PciDeviceId)?;
             Some(format!("{domain:08x}:{bus:02x}:{slot:02x}.0"))
         };
-        Probe { buffer: OnceCell::new(), nvml: open_nvml().ok(), bus_id: bus_id() }
+        Probe {
+            buffer: OnceCell::new(),
+            nvml: open_nvml().ok(),
+            bus_id: bus_id(),
+        }
     }
 
     /// Where the probe kernel writes cycles and nanoseconds.
@@ -73,7 +79,10 @@ impl Probe {
 
     /// This GPU in NVML.
     fn device(&self) -> Option<nvml_wrapper::Device<'_>> {
-        self.nvml.as_ref()?.device_by_pci_bus_id(self.bus_id.as_deref()?).ok()
+        self.nvml
+            .as_ref()?
+            .device_by_pci_bus_id(self.bus_id.as_deref()?)
+            .ok()
     }
 
     /// Version of the driver, as users know it.
@@ -83,12 +92,18 @@ impl Probe {
 
     /// Highest SM clock in Hz.
     pub(super) fn most_sm_clock_hz(&self) -> Option<f64> {
-        self.device()?.max_clock_info(Clock::SM).ok().map(|mhz| f64::from(mhz) * 1e6)
+        self.device()?
+            .max_clock_info(Clock::SM)
+            .ok()
+            .map(|mhz| f64::from(mhz) * 1e6)
     }
 
     /// Highest memory clock in Hz.
     pub(super) fn most_memory_clock_hz(&self) -> Option<f64> {
-        self.device()?.max_clock_info(Clock::Memory).ok().map(|mhz| f64::from(mhz) * 1e6)
+        self.device()?
+            .max_clock_info(Clock::Memory)
+            .ok()
+            .map(|mhz| f64::from(mhz) * 1e6)
     }
 
     /// Width of the memory bus in bits.
@@ -98,11 +113,19 @@ impl Probe {
 
     /// Power, temperature and throttle reasons.
     fn observe(&self) -> Telemetry {
-        let Some(device) = self.device() else { return Telemetry::default() };
+        let Some(device) = self.device() else {
+            return Telemetry::default();
+        };
         Telemetry {
             clock_hz: None,
-            power_w: device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) * 1e-3),
-            temperature_c: device.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
+            power_w: device
+                .power_usage()
+                .ok()
+                .map(|milliwatts| f64::from(milliwatts) * 1e-3),
+            temperature_c: device
+                .temperature(TemperatureSensor::Gpu)
+                .ok()
+                .map(f64::from),
             throttle: device.current_throttle_reasons().ok().map(throttle),
         }
     }
@@ -131,6 +154,9 @@ impl CudaDevice {
         let [cycles, nanoseconds] = self.read_probe()?;
         let hz = cycles as f64 * 1e9 / nanoseconds as f64;
         let credible = nanoseconds >= PROBE_NS && CREDIBLE_HZ.contains(&hz);
-        Ok(Telemetry { clock_hz: credible.then_some(hz), ..observed })
+        Ok(Telemetry {
+            clock_hz: credible.then_some(hz),
+            ..observed
+        })
     }
 }

@@ -39,12 +39,17 @@ pub(super) struct EventPair {
 impl EventPair {
     fn new() -> Result<Self> {
         let event = || Event::new(EventFlags::DEFAULT).map_err(|e| call("cuEventCreate", e));
-        Ok(EventPair { start: event()?, end: event()? })
+        Ok(EventPair {
+            start: event()?,
+            end: event()?,
+        })
     }
 
     /// Seconds between the two events, which must have been recorded.
     fn seconds(&self) -> Result<f64> {
-        self.end.synchronize().map_err(|e| call("cuEventSynchronize", e))?;
+        self.end
+            .synchronize()
+            .map_err(|e| call("cuEventSynchronize", e))?;
         let milliseconds = self
             .end
             .elapsed_time_f32(&self.start)
@@ -71,9 +76,15 @@ impl CudaDevice {
             let batch = (total - times.len()).min(COLD_BATCH);
             for events in &self.events[..batch] {
                 self.sweep_l2()?;
-                events.start.record(&self.stream).map_err(|e| call("cuEventRecord", e))?;
+                events
+                    .start
+                    .record(&self.stream)
+                    .map_err(|e| call("cuEventRecord", e))?;
                 self.enqueue(&launch)?;
-                events.end.record(&self.stream).map_err(|e| call("cuEventRecord", e))?;
+                events
+                    .end
+                    .record(&self.stream)
+                    .map_err(|e| call("cuEventRecord", e))?;
             }
             for events in &self.events[..batch] {
                 times.push(events.seconds()?);
@@ -99,11 +110,17 @@ impl CudaDevice {
             self.spin(ENQUEUE_NS * (2 + u64::from(launches)))?;
             // One untimed launch, so that the first timed one is as warm as the others.
             self.enqueue(&launch)?;
-            events.start.record(&self.stream).map_err(|e| call("cuEventRecord", e))?;
+            events
+                .start
+                .record(&self.stream)
+                .map_err(|e| call("cuEventRecord", e))?;
             for _ in 0..launches {
                 self.enqueue(&launch)?;
             }
-            events.end.record(&self.stream).map_err(|e| call("cuEventRecord", e))?;
+            events
+                .end
+                .record(&self.stream)
+                .map_err(|e| call("cuEventRecord", e))?;
             times.push(events.seconds()? / f64::from(launches));
         }
         Ok(times)
@@ -125,15 +142,20 @@ impl CudaDevice {
         let bytes = SWEEP_FACTOR * self.info.cache_bytes.unwrap_or(UNKNOWN_L2_BYTES);
         let words = (bytes / 4) as usize;
         let zeroed = |words| DeviceBuffer::zeroed(words).map_err(|e| call("cuMemAlloc", e));
-        self.sweep =
-            Some(L2Sweep { written: zeroed(words)?, read: zeroed(words)?, sink: zeroed(1)? });
+        self.sweep = Some(L2Sweep {
+            written: zeroed(words)?,
+            read: zeroed(words)?,
+            sink: zeroed(1)?,
+        });
         Ok(())
     }
 
     /// Puts the sweep on the stream: writes that replace every line of the L2, then reads that
     /// push the dirty lines out, so that the launch behind finds only clean lines of others.
     fn sweep_l2(&self) -> Result<()> {
-        let Some(sweep) = &self.sweep else { return Ok(()) };
+        let Some(sweep) = &self.sweep else {
+            return Ok(());
+        };
         let words = sweep.written.len() as u64;
         let address = |buffer: &DeviceBuffer<u32>| Parameters::u64(buffer.as_device_ptr().as_raw());
         self.launch_support(
@@ -144,7 +166,11 @@ impl CudaDevice {
         self.launch_support(
             "l2_sweep_read",
             words,
-            &[address(&sweep.read), Parameters::u64(words), address(&sweep.sink)],
+            &[
+                address(&sweep.read),
+                Parameters::u64(words),
+                address(&sweep.sink),
+            ],
         )
     }
 
@@ -156,14 +182,22 @@ impl CudaDevice {
     /// Puts the clock probe on the stream.
     pub(super) fn launch_probe(&self, nanoseconds: u64) -> Result<()> {
         let out = self.probe.buffer()?.as_device_ptr().as_raw();
-        self.launch_raw("clock_probe", 1, 1, &[Parameters::u64(out), Parameters::u64(nanoseconds)])
+        self.launch_raw(
+            "clock_probe",
+            1,
+            1,
+            &[Parameters::u64(out), Parameters::u64(nanoseconds)],
+        )
     }
 
     /// Cycles and nanoseconds of the last probe on the stream.
     pub(super) fn read_probe(&self) -> Result<[u64; 2]> {
         self.synchronize()?;
         let mut result = [0; 2];
-        self.probe.buffer()?.copy_to(&mut result).map_err(|e| call("cuMemcpyDtoH", e))?;
+        self.probe
+            .buffer()?
+            .copy_to(&mut result)
+            .map_err(|e| call("cuMemcpyDtoH", e))?;
         Ok(result)
     }
 }

@@ -101,18 +101,23 @@ fn reference_product(bench: &Bench<'_>, data: Data) -> Vec<f64> {
     let (m, n, k) = bench.problem.matrix();
     let operand = |index: usize, elements: u64| -> Vec<f64> {
         let seed = bench.problem.operand_seed(index);
-        (0..elements).into_par_iter().map(|i| f64::from(element(data, seed, i))).collect()
+        (0..elements)
+            .into_par_iter()
+            .map(|i| f64::from(element(data, seed, i)))
+            .collect()
     };
     let (a, b) = (operand(A, m * k), operand(B, k * n));
     let mut c = operand(C, m * n);
-    c.par_chunks_mut(n as usize).enumerate().for_each(|(i, row)| {
-        for (p, b_row) in b.chunks(n as usize).enumerate() {
-            let factor = a[i * k as usize + p];
-            for (sum, &value) in row.iter_mut().zip(b_row) {
-                *sum += factor * value;
+    c.par_chunks_mut(n as usize)
+        .enumerate()
+        .for_each(|(i, row)| {
+            for (p, b_row) in b.chunks(n as usize).enumerate() {
+                let factor = a[i * k as usize + p];
+                for (sum, &value) in row.iter_mut().zip(b_row) {
+                    *sum += factor * value;
+                }
             }
-        }
-    });
+        });
     c
 }
 
@@ -159,7 +164,9 @@ fn times<T: Number>(
         .enumerate()
         .map(|(row, start)| {
             let first = row as u64 * columns;
-            (first..).zip(x).fold(start, |sums, (i, x)| accumulate(sums, element(i), x))
+            (first..)
+                .zip(x)
+                .fold(start, |sums, (i, x)| accumulate(sums, element(i), x))
         })
         .collect()
 }
@@ -197,21 +204,26 @@ fn exact_residual(bench: &mut Bench<'_>) -> Result<std::result::Result<(), Strin
     let expected = expected(bench, |seed, i| integer(seed, i) as i64, &x);
     bench.inspect(C, n, |first, piece| {
         let first_row = first / n;
-        piece.par_chunks(n as usize).enumerate().try_for_each(|(i, values)| {
-            let row = first_row + i as u64;
-            let mut sums = [0i64; VECTORS];
-            for (column, (&value, x)) in values.iter().zip(&x).enumerate() {
-                if value.is_nan() || value.abs() >= LIMIT || value.fract() != 0.0 {
-                    return Err(format!("element ({row}, {column}) is {value:e}, not an integer below 2^24"));
+        piece
+            .par_chunks(n as usize)
+            .enumerate()
+            .try_for_each(|(i, values)| {
+                let row = first_row + i as u64;
+                let mut sums = [0i64; VECTORS];
+                for (column, (&value, x)) in values.iter().zip(&x).enumerate() {
+                    if value.is_nan() || value.abs() >= LIMIT || value.fract() != 0.0 {
+                        return Err(format!(
+                            "element ({row}, {column}) is {value:e}, not an integer below 2^24"
+                        ));
+                    }
+                    sums = accumulate(sums, value as i64, x);
                 }
-                sums = accumulate(sums, value as i64, x);
-            }
-            if sums == expected[row as usize] {
-                Ok(())
-            } else {
-                Err(format!("row {row} is wrong (Freivalds' residual is not 0)"))
-            }
-        })
+                if sums == expected[row as usize] {
+                    Ok(())
+                } else {
+                    Err(format!("row {row} is wrong (Freivalds' residual is not 0)"))
+                }
+            })
     })
 }
 
@@ -223,23 +235,36 @@ fn real_residual(bench: &mut Bench<'_>, data: Data) -> Result<(f64, u64)> {
     let worst = Mutex::new((0f64, 0u64));
     let inspected = bench.inspect(C, n, |first, piece| {
         let first_row = first / n;
-        piece.par_chunks(n as usize).enumerate().for_each(|(i, values)| {
-            let row = first_row + i as u64;
-            let sums = values
-                .iter()
-                .zip(&x)
-                .fold([0f64; VECTORS], |sums, (&value, x)| accumulate(sums, f64::from(value), x));
-            for (sum, expected) in sums.iter().zip(&expected[row as usize]) {
-                let residual = (sum - expected).abs() / (n as f64).sqrt();
-                let residual = if residual.is_nan() { f64::INFINITY } else { residual };
-                let mut worst = worst.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                if residual > worst.0 {
-                    *worst = (residual, row);
+        piece
+            .par_chunks(n as usize)
+            .enumerate()
+            .for_each(|(i, values)| {
+                let row = first_row + i as u64;
+                let sums = values
+                    .iter()
+                    .zip(&x)
+                    .fold([0f64; VECTORS], |sums, (&value, x)| {
+                        accumulate(sums, f64::from(value), x)
+                    });
+                for (sum, expected) in sums.iter().zip(&expected[row as usize]) {
+                    let residual = (sum - expected).abs() / (n as f64).sqrt();
+                    let residual = if residual.is_nan() {
+                        f64::INFINITY
+                    } else {
+                        residual
+                    };
+                    let mut worst = worst
+                        .lock()
+                        .unwrap_or_else(|poisoned| poisoned.into_inner());
+                    if residual > worst.0 {
+                        *worst = (residual, row);
+                    }
                 }
-            }
-        });
+            });
         Ok(())
     })?;
     debug_assert!(inspected.is_ok(), "this inspection never stops early");
-    Ok(worst.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    Ok(worst
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner()))
 }

@@ -3,8 +3,8 @@
 mod check;
 
 use super::{
-    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind, Variant,
-    stream,
+    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
+    Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Work, WorkError};
@@ -17,11 +17,20 @@ use gpu_kernels::params::{NAIVE_TILE, TILED_SHARED_BYTES, TILED_TILE};
 pub struct Sgemm;
 
 const CUDA: [Variant; 2] = [
-    Variant { name: "naive", summary: "one thread an element, operands from global memory" },
-    Variant { name: "tiled", summary: "32 x 32 tiles through shared memory" },
+    Variant {
+        name: "naive",
+        summary: "one thread an element, operands from global memory",
+    },
+    Variant {
+        name: "tiled",
+        summary: "32 x 32 tiles through shared memory",
+    },
 ];
 
-const CPU: [Variant; 1] = [Variant { name: "gemm", summary: "the crate `gemm` on every core" }];
+const CPU: [Variant; 1] = [Variant {
+    name: "gemm",
+    summary: "the crate `gemm` on every core",
+}];
 
 impl Kernel for Sgemm {
     fn id(&self) -> KernelId {
@@ -67,12 +76,19 @@ impl Kernel for Sgemm {
     fn operands(&self, problem: &Problem, _: &DeviceInfo) -> Result<Vec<OperandSpec>, WorkError> {
         let (m, n, k) = problem.matrix();
         let operand = |name, role, rows: u64, columns: u64| {
-            let elements = rows.checked_mul(columns).filter(|&e| e <= u64::MAX / 8).ok_or_else(|| WorkError::Overflow {
-                kernel: "sgemm",
-                what: "elements of an operand",
-                size: problem.size.to_string(),
-            })?;
-            Ok(OperandSpec { name, role, elements })
+            let elements = rows
+                .checked_mul(columns)
+                .filter(|&e| e <= u64::MAX / 8)
+                .ok_or_else(|| WorkError::Overflow {
+                    kernel: "sgemm",
+                    what: "elements of an operand",
+                    size: problem.size.to_string(),
+                })?;
+            Ok(OperandSpec {
+                name,
+                role,
+                elements,
+            })
         };
         Ok(vec![
             operand("A", Role::In, m, k)?,

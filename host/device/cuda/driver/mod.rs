@@ -9,6 +9,7 @@ mod exports;
 
 use libloading::Library;
 use std::cell::Cell;
+use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
@@ -47,7 +48,11 @@ pub fn library() -> Result<&'static Library, &'static str> {
             // until the process ends.
             match unsafe { Library::new(*name) } {
                 Ok(library) => return Ok(library),
-                Err(error) => reasons.push(error.to_string()),
+                Err(error) => {
+                    // The loader's own words are in the source of the error.
+                    let cause = error.source().map(ToString::to_string);
+                    reasons.push(cause.unwrap_or_else(|| format!("{name}: {error}")));
+                }
             }
         }
         Err(reasons.join("; "))
@@ -72,8 +77,21 @@ fn known(code: Code) -> Code {
         LAST.set(code);
     }
     match code {
-        0..=8 | 34 | 100..=102 | 200..=202 | 205..=224 | 300..=304 | 400 | 401 | 500 | 600
-        | 700..=705 | 708..=720 | 800..=809 | 900..=911 | UNKNOWN => code,
+        0..=8
+        | 34
+        | 100..=102
+        | 200..=202
+        | 205..=224
+        | 300..=304
+        | 400
+        | 401
+        | 500
+        | 600
+        | 700..=705
+        | 708..=720
+        | 800..=809
+        | 900..=911
+        | UNKNOWN => code,
         _ => UNKNOWN,
     }
 }
@@ -95,7 +113,11 @@ fn describe(code: Code) -> String {
         let found = unsafe { function(code, &mut text) };
         (found == SUCCESS && !text.is_null())
             // SAFETY: as above.
-            .then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+            .then(|| {
+                unsafe { CStr::from_ptr(text) }
+                    .to_string_lossy()
+                    .into_owned()
+            })
     };
     match (ask(c"cuGetErrorName"), ask(c"cuGetErrorString")) {
         (Some(name), Some(text)) => format!("{name} ({code}): {text}"),
@@ -160,7 +182,13 @@ pub fn compiler_log(ptx: &CStr) -> Option<String> {
     let mut module = std::ptr::null_mut();
     // SAFETY: two options with their two values; the log outlives the call; `ptx` ends with 0.
     let code = unsafe {
-        load(&mut module, ptx.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
+        load(
+            &mut module,
+            ptx.as_ptr().cast(),
+            2,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
     };
     if code == SUCCESS {
         // SAFETY: the module was just loaded and is not used.

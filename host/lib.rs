@@ -6,6 +6,7 @@
 //! | [`kernels`] | the registry: per kernel its work, operands, launch and verification |
 //! | [`device`] | the [`device::Device`] trait and its implementations |
 //! | [`measure`] | timing, cache state, convergence, statistics |
+//! | [`sweep`] | walks a plan: verify, measure, hand each row on |
 //! | [`record`] | the row, its writers and readers |
 //! | [`cli`] | arguments become a plan |
 
@@ -15,3 +16,4 @@ pub mod kernels;
 pub mod measure;
 pub mod record;
 pub mod roofline;
+pub mod sweep;

@@ -1,2 +1,28 @@
-//! The `rooftrace` program.
-fn main() {}
+//! The `rooftrace` program: parse, run, map the error to an exit code. The only place that exits.
+
+use clap::Parser;
+use rooftrace::cli::{self, Cli};
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; a reader that has gone is none either.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    match cli::run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            if !error.is_silent() {
+                // Nothing is left to report to if stderr is closed.
+                let _ = writeln!(anstream::stderr(), "error: {error}");
+            }
+            ExitCode::from(error.code())
+        }
+    }
+}

@@ -1,2 +1,48 @@
-//! Kernels.
+//! rooftrace's GPU kernels: `no_std` Rust, compiled to PTX when the host crate is built.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`params`] | tile shapes, entry names, launch bounds: the single source for host and device |
+//! | [`random`] | the counter-based generator behind every operand, the same bits on host and device |
+//! | `gpu` | thread indices, barriers and the `kernel!` macro: `cuda_std`'s names, or a thin module with its signatures |
+//! | `ptx` | the only inline assembly, one wrapper per instruction |
+//! | `stream` | the two loops of the streaming kernels: grid-stride and one-shot 16-byte |
+//! | `copy`, `saxpy`, `triad`, `fma`, `sgemm` | one kernel family each, its variants a ladder |
+//! | `support` | what measuring needs: operand fills, the L2 sweep, the clock probe |
+//!
+//! On the host target only [`params`] and [`random`] exist. The feature `rust-cuda` also
+//! type-checks the kernels there, against the published `cuda_std`.
 #![no_std]
+#![cfg_attr(
+    all(target_arch = "nvptx64", not(feature = "rust-cuda")),
+    feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, core_intrinsics),
+    allow(internal_features)
+)]
+
+pub mod params;
+pub mod random;
+
+/// Includes modules that exist on a GPU only.
+macro_rules! device_modules {
+    ($($(#[$attr:meta])* $name:ident),* $(,)?) => {
+        $(
+            #[cfg(any(target_arch = "nvptx64", feature = "rust-cuda"))]
+            $(#[$attr])*
+            mod $name;
+        )*
+    };
+}
+
+device_modules!(
+    #[macro_use]
+    gpu,
+    #[macro_use]
+    ptx,
+    stream,
+    copy,
+    saxpy,
+    triad,
+    fma,
+    sgemm,
+    support
+);

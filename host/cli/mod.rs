@@ -1,1 +1,134 @@
-//! The cli room.
+//! The command line: raw arguments become a validated plan before anything happens.
+//!
+//! One file per command. stdout carries data only; everything else goes to stderr.
+
+pub mod devices;
+pub mod doctor;
+pub mod error;
+pub mod intensity;
+pub mod llm;
+mod nearest;
+pub mod peaks;
+pub mod render;
+pub mod ridge;
+pub mod sizes;
+pub mod sweep;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use error::CliError;
+use std::io::Write;
+
+/// The program's arguments.
+#[derive(Debug, Parser)]
+#[command(
+    name = "rooftrace",
+    version,
+    about = "Traces GPU kernels written in Rust onto the roofline: sweeps sizes, verifies every \
+             result, measures, and writes CSV for papers",
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done; 1 a check failed; 2 usage or bad input; 3 no usable device, \
+                  driver or toolchain; 130 interrupted.\n\n\
+                  Examples:\n  rooftrace sweep sgemm\n  rooftrace sweep all --quick --out rows.csv"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Say only what went wrong
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Say more: where the time went, what was decided
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+
+    /// Colour of the output; NO_COLOR is honoured
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN"
+    )]
+    pub color: Color,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "one value a process")]
+pub enum Command {
+    /// Measure kernels over problem sizes, verify each result, write rows
+    Sweep(sweep::SweepArgs),
+    /// Peak rates of a GPU, derived factor by factor
+    Peaks(peaks::PeaksArgs),
+    /// Ridge points of known GPUs
+    Ridge(ridge::RidgeArgs),
+    /// FLOPs, bytes and arithmetic intensity of a kernel
+    Intensity(intensity::IntensityArgs),
+    /// Decode and prefill of a language model on a roofline
+    Llm(llm::LlmArgs),
+    /// List the devices that can be measured
+    Devices(devices::DevicesArgs),
+    /// Show what is installed, what is missing, and how to fix it
+    Doctor(doctor::DoctorArgs),
+}
+
+/// How much to say on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Errors.
+    Quiet,
+    /// Notices and progress.
+    Normal,
+    /// The time budget and decisions as well.
+    Verbose,
+}
+
+/// Runs a command.
+///
+/// # Errors
+/// What ended it, with its exit code.
+pub fn run(cli: &Cli) -> Result<(), CliError> {
+    match cli.color {
+        Color::Auto => anstream::ColorChoice::Auto,
+        Color::Always => anstream::ColorChoice::Always,
+        Color::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+    let verbosity = match (cli.quiet, cli.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (_, true) => Verbosity::Verbose,
+        _ => Verbosity::Normal,
+    };
+    let mut out = anstream::stdout();
+    match &cli.command {
+        Command::Sweep(args) => sweep::run(args, verbosity),
+        Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
+        Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
+        Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
+        Command::Llm(args) => table(llm::run(args, &mut out), &mut out),
+        Command::Devices(args) => devices::run(args, &mut out),
+        Command::Doctor(args) => doctor::run(args, &mut out),
+    }
+}
+
+/// The outcome of a command that computes and prints a table.
+fn table<E>(outcome: Result<(), E>, out: &mut dyn Write) -> Result<(), CliError>
+where
+    CliError: From<E>,
+{
+    outcome?;
+    Ok(out.flush()?)
+}

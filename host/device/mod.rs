@@ -1,1 +1,270 @@
-//! The device room.
+//! What a device is: memory for operands, launches, timings, and facts about itself.
+//!
+//! [`Device`] is the seam between measuring and hardware. [`cuda`] drives an NVIDIA GPU,
+//! [`cpu`] the machine's own cores. Tests put their own devices behind it, to plant faults
+//! and to script clocks.
+
+pub mod cpu;
+pub mod cuda;
+mod select;
+
+pub use select::{DeviceChoice, Opened, open};
+
+use crate::kernels::Problem;
+use crate::roofline::peak::{Attributes, ComputeCapability};
+
+/// Result of a call to a device.
+pub type Result<T> = std::result::Result<T, DeviceError>;
+
+/// Why a device did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum DeviceError {
+    /// There is no usable device of the kind asked for.
+    #[error("{0}")]
+    Unavailable(String),
+    /// An allocation is larger than what is free.
+    #[error("out of memory on {device}: {needed} bytes needed, {free} bytes free")]
+    OutOfMemory {
+        /// Name of the device.
+        device: String,
+        /// Bytes asked for.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+    },
+    /// This launch cannot run on this device; others can.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A call failed; the device is still usable.
+    #[error("{call}: {reason}")]
+    Call {
+        /// What was called.
+        call: &'static str,
+        /// What the driver said.
+        reason: String,
+    },
+    /// A call failed in a way that makes every later one fail (a kernel that crashed).
+    #[error("{call}: {reason}; the device must be opened again")]
+    Lost {
+        /// What was called.
+        call: &'static str,
+        /// What the driver said.
+        reason: String,
+    },
+}
+
+/// The two kinds of device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// The machine's own cores.
+    Cpu,
+    /// An NVIDIA GPU through the CUDA driver.
+    Cuda,
+}
+
+/// Facts about a device. What is not known is `None`, never 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeviceInfo {
+    /// Kind of the device.
+    pub kind: DeviceKind,
+    /// Name as the driver or the CPU reports it.
+    pub name: String,
+    /// Index among the devices of its kind.
+    pub index: Option<u32>,
+    /// CUDA compute capability.
+    pub compute_capability: Option<ComputeCapability>,
+    /// Version of the driver.
+    pub driver_version: Option<String>,
+    /// Bytes of device memory.
+    pub memory_bytes: u64,
+    /// Bytes of the last-level cache.
+    pub cache_bytes: Option<u64>,
+    /// Multiprocessors of a GPU, worker threads of a CPU.
+    pub units: u32,
+    /// What peak rates are derived from, where the driver reports enough of it.
+    pub attributes: Option<Attributes>,
+    /// Threads that fit on one multiprocessor at a time.
+    pub threads_per_unit: Option<u32>,
+    /// Largest dynamic shared memory of a block, opted in, in bytes.
+    pub shared_bytes_per_block: Option<u32>,
+    /// SHA-256 of the PTX that runs, in hexadecimal.
+    pub ptx_sha256: Option<String>,
+    /// Where that PTX is from: `compiled`, `prebuilt` or `file`.
+    pub ptx_source: Option<String>,
+}
+
+/// Memory of a device, valid until [`Device::release_all`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Buffer(pub usize);
+
+/// Consecutive f32 elements of a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// Buffer they lie in.
+    pub buffer: Buffer,
+    /// Bytes from the start of the buffer to the first element, a multiple of 4.
+    pub offset: u64,
+    /// Number of elements.
+    pub elements: u64,
+}
+
+impl Region {
+    /// The `elements` elements from `first` on.
+    ///
+    /// # Panics
+    /// If they are not all part of this region: an error of the caller.
+    pub fn slice(self, first: u64, elements: u64) -> Region {
+        assert!(
+            first + elements <= self.elements,
+            "slice of a region past its end"
+        );
+        Region {
+            offset: self.offset + 4 * first,
+            elements,
+            ..self
+        }
+    }
+}
+
+/// What a region is filled with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fill {
+    /// The same 32 bits in every element.
+    Bits(u32),
+    /// [`gpu_kernels::random::uniform`] of the seed and the element's index.
+    Uniform(u64),
+    /// [`gpu_kernels::random::integer`] of the seed and the element's index.
+    Integers(u64),
+}
+
+/// State of the last-level cache when a launch starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheState {
+    /// Swept before every launch: operands come from memory.
+    Cold,
+    /// As the previous launch left it.
+    Warm,
+}
+
+/// How a launch looks on the device.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LaunchFacts {
+    /// Blocks of the grid, `x` joined: `4096` or `32x32`.
+    pub grid: Option<String>,
+    /// Threads of a block, `x` joined: `256` or `32x32`.
+    pub block: Option<String>,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Shared memory of a block in bytes, static and dynamic.
+    pub shared_bytes: Option<u64>,
+    /// Resident threads over the most that fit, 0 to 1.
+    pub occupancy: Option<f64>,
+}
+
+/// The state of a device at one moment. What is not known is `None`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Telemetry {
+    /// Core clock in Hz, measured by cycles over nanoseconds.
+    pub clock_hz: Option<f64>,
+    /// Power draw in watts.
+    pub power_w: Option<f64>,
+    /// Temperature in degrees Celsius.
+    pub temperature_c: Option<f64>,
+    /// Why the clock is held back; empty if it is not.
+    pub throttle: Option<Vec<Throttle>>,
+}
+
+/// A reason for which a device holds its clock back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Throttle {
+    /// The power limit: a fact of the card.
+    PowerCap,
+    /// Temperature: passes when the card has cooled.
+    Thermal,
+    /// The power supply or another external brake.
+    Hardware,
+}
+
+impl Throttle {
+    /// Name in the column `throttle`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Throttle::PowerCap => "power-cap",
+            Throttle::Thermal => "thermal",
+            Throttle::Hardware => "hardware",
+        }
+    }
+}
+
+/// Memory for operands, launches, timings.
+///
+/// Operands are given in the order of [`crate::kernels::Kernel::operands`].
+pub trait Device {
+    /// Facts about the device.
+    fn info(&self) -> &DeviceInfo;
+
+    /// Bytes that can be allocated now.
+    ///
+    /// # Errors
+    /// The driver does not answer.
+    fn free_bytes(&mut self) -> Result<u64>;
+
+    /// Allocates `bytes` bytes, aligned to 256; what they hold is undefined.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`], or the driver's error.
+    fn alloc(&mut self, bytes: u64) -> Result<Buffer>;
+
+    /// Frees every buffer.
+    fn release_all(&mut self);
+
+    /// Fills a region.
+    ///
+    /// # Errors
+    /// The driver's error.
+    fn fill(&mut self, region: Region, fill: Fill) -> Result<()>;
+
+    /// Copies from the region to `to`, whose length is that of the region.
+    ///
+    /// # Errors
+    /// The driver's error.
+    fn read(&mut self, region: Region, to: &mut [f32]) -> Result<()>;
+
+    /// Copies `from`, whose length is that of the region, to the region.
+    ///
+    /// # Errors
+    /// The driver's error.
+    fn write(&mut self, region: Region, from: &[f32]) -> Result<()>;
+
+    /// How the launch of `problem` looks on this device.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] if it cannot be launched here.
+    fn launch_facts(&mut self, problem: &Problem) -> Result<LaunchFacts>;
+
+    /// Runs `problem` once and waits for its end.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`], or the driver's error.
+    fn run(&mut self, problem: &Problem, operands: &[Region]) -> Result<()>;
+
+    /// Takes `samples` samples of `launches` launches each; returns for every sample the
+    /// seconds of one launch.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`], or the driver's error.
+    fn time(
+        &mut self,
+        problem: &Problem,
+        operands: &[Region],
+        cache: CacheState,
+        launches: u32,
+        samples: u32,
+    ) -> Result<Vec<f64>>;
+
+    /// Clock, power, temperature and throttle reasons now; `None` where unknown.
+    ///
+    /// # Errors
+    /// The driver's error in measuring the clock.
+    fn telemetry(&mut self) -> Result<Telemetry>;
+}

@@ -1,1 +1,130 @@
-//! The kernels room.
+//! The registry: per kernel its work, operands, launch and verification.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`problem`] | a kernel, a variant and a size: what is run |
+//! | [`bench`] | the operands of a problem on a device, between guard bands |
+//! | [`verify`] | references and error bounds |
+//! | [`copy`], [`saxpy`], [`triad`], [`fma`], [`sgemm`] | one kernel each |
+
+pub mod bench;
+pub mod copy;
+pub mod fma;
+pub mod problem;
+pub mod saxpy;
+pub mod sgemm;
+mod stream;
+pub mod triad;
+pub mod verify;
+
+pub use bench::{Bench, OperandSpec, Role};
+pub use problem::{Data, KernelId, Problem, Size, SizeKind};
+pub use verify::Check;
+
+use crate::device::{self, DeviceInfo, DeviceKind};
+use crate::roofline::work::{Work, WorkError};
+
+/// One step of a kernel's ladder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variant {
+    /// Name on the command line and in the column `variant`.
+    pub name: &'static str,
+    /// One line for `--help` and the documentation.
+    pub summary: &'static str,
+}
+
+/// How a problem is launched on a GPU.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Launch {
+    /// Entry of the PTX.
+    pub entry: &'static str,
+    /// Blocks of the one-dimensional grid.
+    pub grid: u32,
+    /// Threads of a block, x and y.
+    pub block: [u32; 2],
+    /// Dynamic shared memory in bytes.
+    pub shared_bytes: u32,
+    /// Parameters in the order of the kernel's signature.
+    pub arguments: Vec<Argument>,
+}
+
+/// A parameter of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Argument {
+    /// Address of the operand with this index.
+    Operand(usize),
+    /// A 32-bit unsigned integer.
+    U32(u32),
+    /// A 64-bit unsigned integer.
+    U64(u64),
+    /// A single-precision number.
+    F32(f32),
+}
+
+/// What the program knows about one kernel.
+pub trait Kernel: Sync {
+    /// Its identity.
+    fn id(&self) -> KernelId;
+
+    /// What it computes, as a formula.
+    fn summary(&self) -> &'static str;
+
+    /// Unit that does its arithmetic, the column `pipe`.
+    fn pipe(&self) -> &'static str {
+        "fp32"
+    }
+
+    /// What a size of it counts.
+    fn size_kind(&self) -> SizeKind;
+
+    /// Its variants on a kind of device, from the lecture's form to the fastest; the last is
+    /// the default. Never empty.
+    fn variants(&self, device: DeviceKind) -> &'static [Variant];
+
+    /// Sizes swept when none are given, in the grammar of `--sizes`.
+    fn default_sizes(&self, device: DeviceKind) -> &'static str;
+
+    /// Sizes swept under `--quick`.
+    fn quick_sizes(&self, device: DeviceKind) -> &'static str;
+
+    /// FLOPs and bytes of one launch.
+    ///
+    /// # Errors
+    /// A count that does not fit in 64 bits.
+    fn work(&self, problem: &Problem, device: &DeviceInfo) -> Result<Work, WorkError>;
+
+    /// Operands in the order of the launch's arguments.
+    ///
+    /// # Errors
+    /// A count that does not fit in 64 bits.
+    fn operands(
+        &self,
+        problem: &Problem,
+        device: &DeviceInfo,
+    ) -> Result<Vec<OperandSpec>, WorkError>;
+
+    /// The launch on a GPU.
+    ///
+    /// # Errors
+    /// Why this size cannot be launched there.
+    fn launch(&self, problem: &Problem, device: &DeviceInfo) -> Result<Launch, String>;
+
+    /// Runs the problem on fresh operands and checks the device's output.
+    ///
+    /// # Errors
+    /// The device's error. A wrong result is no error: it is a [`Check`] that failed.
+    fn verify(&self, bench: &mut Bench<'_>) -> device::Result<Check>;
+}
+
+impl KernelId {
+    /// The kernel's entry in the registry.
+    pub fn kernel(self) -> &'static dyn Kernel {
+        match self {
+            KernelId::Copy => &copy::Copy,
+            KernelId::Saxpy => &saxpy::Saxpy,
+            KernelId::Triad => &triad::Triad,
+            KernelId::Fma => &fma::Fma,
+            KernelId::Sgemm => &sgemm::Sgemm,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The only inline assembly of this crate: one thin wrapper per PTX instruction.
+//!
+//! rustc may or may not merge four scalar accesses into a 16-byte one; these always are.
+//! Shared memory is addressed with the 32-bit addresses of its own window: a Rust pointer
+//! would compile to a generic access, which is slower.
+
+/// Emits PTX on the GPU; on the host, where the crate is only type-checked, never runs.
+macro_rules! ptx {
+    ($($tokens:tt)*) => {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            core::arch::asm!($($tokens)*);
+        }
+    };
+}
+
+pub mod global;
+pub mod shared;
+pub mod special;

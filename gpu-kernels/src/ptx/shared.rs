@@ -1,0 +1,45 @@
+//! Dynamic shared memory and its accesses (PTX ISA, "ld.shared", "st.shared").
+#![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables, unused_mut, unused_assignments))]
+
+// The size comes with the launch; 1024 bytes is the strictest alignment a swizzled tile needs.
+#[cfg(target_arch = "nvptx64")]
+core::arch::global_asm!(".extern .shared .align 1024 .b8 dynamic_shared[];");
+
+/// Address of the block's dynamic shared memory, in the shared window.
+#[inline(always)]
+pub fn dynamic_base() -> u32 {
+    let mut address = 0u32;
+    // SAFETY: takes an address; touches no memory.
+    unsafe {
+        ptx!("mov.u32 {0}, dynamic_shared;", out(reg32) address, options(pure, nomem, nostack));
+    }
+    address
+}
+
+/// Loads an f32 from shared memory (`ld.shared.f32`).
+///
+/// # Safety
+/// `address` is 4-byte aligned and inside the block's shared memory; no thread writes it
+/// between the barriers around this load.
+#[inline(always)]
+pub unsafe fn load(address: u32) -> f32 {
+    let mut value = 0f32;
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("ld.shared.f32 {0}, [{1}];", out(reg32) value, in(reg32) address, options(readonly, nostack));
+    }
+    value
+}
+
+/// Stores an f32 to shared memory (`st.shared.f32`).
+///
+/// # Safety
+/// `address` is 4-byte aligned and inside the block's shared memory; no other thread
+/// accesses it between the barriers around this store.
+#[inline(always)]
+pub unsafe fn store(address: u32, value: f32) {
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("st.shared.f32 [{0}], {1};", in(reg32) address, in(reg32) value, options(nostack));
+    }
+}

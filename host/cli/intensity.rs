@@ -1,0 +1,265 @@
+//! `rooftrace intensity`: FLOPs, bytes and arithmetic intensity of a kernel, and with a GPU
+//! where that lies on its roofline.
+
+use std::io::Write;
+
+use super::render::{Cell, Column, CommandError, Common, Format, Sheet};
+use crate::roofline::units::{engineering, grouped, significant};
+use crate::roofline::work::{self, GemmShape, GemmStorage, Work};
+use crate::roofline::{Pipe, Roofline};
+
+mod explain;
+mod plan;
+
+pub use plan::Kernel;
+use plan::{Plan, Size};
+
+/// FLOPs, bytes and arithmetic intensity of a kernel, and where that lies on a roofline.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  rooftrace intensity sgemm --sizes 256..4096 --gpu H100 --pipe bf16
+      the lecture's crossover: fp32 storage against the BF16 roof
+  rooftrace intensity copy --sizes 256Mi --explain
+      the count, and the classic mistakes in it")]
+pub struct IntensityArgs {
+    /// Kernel
+    #[arg(value_enum)]
+    pub kernel: Kernel,
+    /// Sizes: N, MxNxK (GEMM only) or A..B (doubling), separated by commas; suffixes k M G
+    /// (decimal) and Ki Mi Gi (binary)
+    #[arg(long, value_name = "SIZES")]
+    pub sizes: String,
+    /// Place the work on this GPU's roofline
+    #[arg(long, value_name = "NAME")]
+    pub gpu: Option<String>,
+    /// Compute roof to place it under (default: the kernel's own); needs --gpu
+    #[arg(long, value_name = "PIPE", requires = "gpu")]
+    pub pipe: Option<Pipe>,
+    /// GEMM only: 1 adds C, which is then read; 0 does not (default: 1)
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub beta: Option<u8>,
+    /// How elements are stored: f64, f32, bf16, f16, fp8, i8, fp4 (default: the kernel's own)
+    #[arg(long, value_name = "TYPE")]
+    pub storage: Option<work::Storage>,
+    /// GEMM only: how C and the result are stored (default: as --storage)
+    #[arg(long, value_name = "TYPE")]
+    pub out_type: Option<work::Storage>,
+    /// Show the formulas, the count at the first size and the classic mistakes
+    #[arg(long)]
+    pub explain: bool,
+    /// Common flags.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+const COLUMNS: [Column; 20] = [
+    ("kernel", Some("Kernel")),
+    ("bytes_model", None),
+    ("m", None),
+    ("n", None),
+    ("k", None),
+    ("size", Some("Size")),
+    ("storage", Some("Storage")),
+    ("out_type", None),
+    ("beta", Some("beta")),
+    ("flops", Some("FLOPs")),
+    ("bytes", Some("Bytes")),
+    ("intensity_flop_per_byte", Some("FLOP/byte")),
+    ("growth", Some("Growth")),
+    ("gpu", None),
+    ("pipe", None),
+    ("peak_flop_per_s", None),
+    ("peak_byte_per_s", None),
+    ("ridge_flop_per_byte", None),
+    ("roof_flop_per_s", None),
+    ("bound", None),
+];
+/// The headings of the last columns, which are shown once there is a GPU.
+const PLACE: [(usize, &str); 4] = [(14, "Pipe"), (17, "Ridge"), (18, "Roof"), (19, "Bound")];
+
+/// Writes FLOPs, bytes and intensity for each size.
+///
+/// # Errors
+/// [`CommandError`] for a size, flag or GPU that means nothing, counts that exceed 64 bits,
+/// or a failed write.
+pub fn run(args: &IntensityArgs, out: &mut dyn Write) -> Result<(), CommandError> {
+    let format = args.common.format;
+    if args.explain && format != Format::Table {
+        return Err(CommandError::Flag {
+            flag: "--explain",
+            problem: "explanations are for people, and --format asks for data".to_owned(),
+            allowed: "--explain with --format table, or --format csv|json without it".to_owned(),
+        });
+    }
+    let plan = Plan::new(args)?;
+    let place = place(args, &plan)?;
+    let mut columns = COLUMNS.to_vec();
+    if place.is_some() {
+        for (index, heading) in PLACE {
+            columns[index].1 = Some(heading);
+        }
+    }
+    let mut sheet = Sheet::new(columns);
+    for size in &plan.sizes {
+        for (bytes_model, work) in plan.work(*size)? {
+            sheet.push(row(&plan, *size, bytes_model, work, place.as_ref()));
+        }
+    }
+    sheet.write(format, out)?;
+    if format == Format::Table {
+        if let Some(place) = &place {
+            place.describe(&plan, out)?;
+        }
+        if args.explain {
+            explain::write(&plan, place.as_ref().map(|p| p.roofline), out)?;
+        }
+    }
+    Ok(())
+}
+
+/// The roofline that the work is placed on.
+struct Place {
+    gpu: String,
+    pipe: Pipe,
+    roofline: Roofline,
+}
+
+fn place(args: &IntensityArgs, plan: &Plan) -> Result<Option<Place>, CommandError> {
+    let Some(name) = &args.gpu else {
+        return Ok(None);
+    };
+    let database = args.common.database()?;
+    let gpu = database.find(name)?;
+    let pipe = args.pipe.unwrap_or(plan.pipe);
+    Ok(Some(Place {
+        gpu: gpu.name.clone(),
+        pipe,
+        roofline: gpu.roofline(pipe)?,
+    }))
+}
+
+impl Place {
+    fn describe(&self, plan: &Plan, out: &mut dyn Write) -> Result<(), CommandError> {
+        let Place {
+            gpu,
+            pipe,
+            roofline,
+        } = self;
+        writeln!(
+            out,
+            "{gpu}, {} {}: {} and {}, ridge point {} FLOP/byte (datasheet).",
+            pipe.precision(),
+            pipe.unit(),
+            engineering(roofline.peak_flop_per_s, "FLOP/s"),
+            engineering(roofline.peak_byte_per_s, "B/s"),
+            significant(roofline.ridge(), 4),
+        )?;
+        writeln!(out, "{}", plan.crossover_text(roofline))?;
+        Ok(())
+    }
+}
+
+fn row(
+    plan: &Plan,
+    size: Size,
+    bytes_model: Option<&'static str>,
+    work: Work,
+    place: Option<&Place>,
+) -> Vec<Cell> {
+    let intensity = work.intensity();
+    let kernel = match bytes_model {
+        Some(model) => format!("{} ({model})", plan.kernel.id()),
+        None => plan.kernel.id().to_owned(),
+    };
+    let gemm = plan.kernel.is_gemm();
+    let only_gemm = |n: u64| {
+        if gemm {
+            Cell::whole(n, grouped(n))
+        } else {
+            Cell::missing()
+        }
+    };
+    let beta = u64::from(plan.storage.reads_c);
+    vec![
+        Cell::text(kernel),
+        Cell::maybe(bytes_model, Cell::text),
+        only_gemm(size.m),
+        Cell::whole(size.n, grouped(size.n)),
+        only_gemm(size.k),
+        Cell::text(size.to_string()),
+        Cell::text(plan.storage.a.id()),
+        if gemm {
+            Cell::text(plan.storage.out.id())
+        } else {
+            Cell::missing()
+        },
+        only_gemm(beta),
+        Cell::whole(work.flops, grouped(work.flops)),
+        Cell::whole(work.bytes, grouped(work.bytes)),
+        Cell::number(intensity, significant(intensity, 4)),
+        Cell::text(plan.growth(bytes_model)),
+        Cell::maybe(place, |p| Cell::text(&p.gpu)),
+        Cell::maybe(place, |p| Cell::text(p.pipe.id())),
+        Cell::maybe(place, |p| {
+            Cell::quantity(p.roofline.peak_flop_per_s, "FLOP/s")
+        }),
+        Cell::maybe(place, |p| Cell::quantity(p.roofline.peak_byte_per_s, "B/s")),
+        Cell::maybe(place, |p| {
+            Cell::number(p.roofline.ridge(), significant(p.roofline.ridge(), 4))
+        }),
+        Cell::maybe(place, |p| {
+            Cell::quantity(p.roofline.roof_at(intensity), "FLOP/s")
+        }),
+        Cell::maybe(place, |p| Cell::text(p.roofline.side(intensity).id())),
+    ]
+}
+
+impl Plan {
+    /// The work at a size; an FFT has two models of its bytes.
+    fn work(&self, size: Size) -> Result<Vec<(Option<&'static str>, Work)>, CommandError> {
+        let storage = self.storage.a;
+        let one = |work| Ok(vec![(None, work)]);
+        match self.kernel {
+            Kernel::Copy => one(work::copy(size.n, storage)?),
+            Kernel::Saxpy => one(work::saxpy(size.n, storage)?),
+            Kernel::Triad => one(work::triad(size.n, storage)?),
+            Kernel::Fft => Ok(vec![
+                (Some("lecture"), work::fft_lecture(size.n)?),
+                (Some("consistent"), work::fft(size.n)?),
+            ]),
+            _ => {
+                let shape = GemmShape {
+                    m: size.m,
+                    n: size.n,
+                    k: size.k,
+                    batch: 1,
+                };
+                one(work::gemm(shape, self.storage)?)
+            }
+        }
+    }
+
+    fn formulas(&self, bytes_model: Option<&str>) -> work::Formulas {
+        match (self.kernel, bytes_model) {
+            (Kernel::Copy, _) => work::COPY,
+            (Kernel::Saxpy, _) => work::SAXPY,
+            (Kernel::Triad, _) => work::TRIAD,
+            (Kernel::Fft, Some("lecture")) => work::FFT_LECTURE,
+            (Kernel::Fft, _) => work::FFT,
+            _ => work::SGEMM,
+        }
+    }
+
+    fn growth(&self, bytes_model: Option<&str>) -> &'static str {
+        self.formulas(bytes_model).growth
+    }
+}
+
+/// fp32 with C read: what [`work::SGEMM`]'s formulas hold for.
+fn is_lecture_gemm(storage: GemmStorage) -> bool {
+    storage == GemmStorage::uniform(work::Storage::F32, true)
+}
+
+#[cfg(test)]
+#[path = "intensity/tests.rs"]
+mod tests;

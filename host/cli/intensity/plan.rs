@@ -1,0 +1,299 @@
+//! Arguments of `rooftrace intensity` become a plan: kernel, sizes, storage, pipe.
+
+use std::fmt;
+
+use super::IntensityArgs;
+use crate::cli::render::CommandError;
+use crate::roofline::crossover::{self, Crossover, FftBytes};
+use crate::roofline::units::significant;
+use crate::roofline::work::{GemmStorage, Storage};
+use crate::roofline::{Pipe, Roofline};
+
+/// A kernel with a work model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kernel {
+    /// b = a
+    Copy,
+    /// y = a x + y
+    Saxpy,
+    /// a = b + s c
+    Triad,
+    /// real FFT, fp32: as the lecture counts it and consistently
+    Fft,
+    /// C = A B + C in fp32 on the CUDA cores
+    Sgemm,
+    /// a matrix product with any --storage and --out-type
+    Gemm,
+    /// fp32 storage, TF32 tensor cores
+    GemmTf32,
+    /// BF16 storage and tensor cores
+    GemmBf16,
+    /// fp32 storage, BF16 tensor cores
+    GemmMixed,
+}
+
+impl Kernel {
+    /// The kernel's name on the command line.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Kernel::Copy => "copy",
+            Kernel::Saxpy => "saxpy",
+            Kernel::Triad => "triad",
+            Kernel::Fft => "fft",
+            Kernel::Sgemm => "sgemm",
+            Kernel::Gemm => "gemm",
+            Kernel::GemmTf32 => "gemm-tf32",
+            Kernel::GemmBf16 => "gemm-bf16",
+            Kernel::GemmMixed => "gemm-mixed",
+        }
+    }
+
+    /// Whether it is a matrix product.
+    #[must_use]
+    pub fn is_gemm(self) -> bool {
+        !matches!(
+            self,
+            Kernel::Copy | Kernel::Saxpy | Kernel::Triad | Kernel::Fft
+        )
+    }
+
+    fn default_storage(self) -> Storage {
+        if self == Kernel::GemmBf16 {
+            Storage::Bf16
+        } else {
+            Storage::F32
+        }
+    }
+
+    /// Whether the storage is part of what the kernel is.
+    fn fixes_storage(self) -> bool {
+        !matches!(
+            self,
+            Kernel::Copy | Kernel::Saxpy | Kernel::Triad | Kernel::Gemm
+        )
+    }
+
+    fn pipe(self, storage: Storage) -> Pipe {
+        match self {
+            Kernel::Sgemm | Kernel::Fft => Pipe::Fp32,
+            Kernel::GemmTf32 => Pipe::Tf32,
+            Kernel::GemmBf16 | Kernel::GemmMixed => Pipe::Bf16,
+            Kernel::Gemm => match storage {
+                Storage::F64 => Pipe::Fp64,
+                Storage::F32 => Pipe::Fp32,
+                Storage::Bf16 => Pipe::Bf16,
+                Storage::F16 => Pipe::Fp16,
+                Storage::Fp8 => Pipe::Fp8,
+                Storage::I8 => Pipe::Int8,
+                Storage::Fp4 => Pipe::Fp4,
+            },
+            Kernel::Copy | Kernel::Saxpy | Kernel::Triad if storage == Storage::F64 => Pipe::Fp64,
+            // Narrower element-wise work is computed in fp32 registers.
+            Kernel::Copy | Kernel::Saxpy | Kernel::Triad => Pipe::Fp32,
+        }
+    }
+}
+
+/// A size: elements of a vector kernel in `n`, or a product's three dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub m: u64,
+    pub n: u64,
+    pub k: u64,
+    /// Whether it was written as three dimensions.
+    pub shaped: bool,
+}
+
+impl Size {
+    fn side(n: u64) -> Size {
+        Size {
+            m: n,
+            n,
+            k: n,
+            shaped: false,
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.shaped {
+            write!(f, "{}x{}x{}", self.m, self.n, self.k)
+        } else {
+            write!(f, "{}", self.n)
+        }
+    }
+}
+
+/// Checked arguments.
+pub struct Plan {
+    pub kernel: Kernel,
+    pub sizes: Vec<Size>,
+    pub storage: GemmStorage,
+    /// The pipe that the kernel computes on by itself.
+    pub pipe: Pipe,
+}
+
+impl Plan {
+    pub fn new(args: &IntensityArgs) -> Result<Plan, CommandError> {
+        let kernel = args.kernel;
+        let gemm = kernel.is_gemm();
+        let sizes = parse_sizes(&args.sizes)?;
+        if let (false, Some(size)) = (gemm, sizes.iter().find(|s| s.shaped)) {
+            let problem = format!(
+                "\"{size}\" given for {}, which is one-dimensional",
+                kernel.id()
+            );
+            return Err(flag("--sizes", problem, "a number of elements N"));
+        }
+        for (name, given) in [
+            ("--beta", args.beta.is_some()),
+            ("--out-type", args.out_type.is_some()),
+        ] {
+            if given && !gemm {
+                let problem = format!("given for {}, which has no C", kernel.id());
+                return Err(flag(name, problem, "sgemm and the gemm kernels"));
+            }
+        }
+        let own = kernel.default_storage();
+        let storage = args.storage.unwrap_or(own);
+        if kernel.fixes_storage() && storage != own {
+            let problem = format!(
+                "\"{storage}\" given for {}, which stores {own}",
+                kernel.id()
+            );
+            let allowed = if gemm {
+                format!("{own}, or the kernel gemm")
+            } else {
+                own.to_string()
+            };
+            return Err(flag("--storage", problem, &allowed));
+        }
+        let out = args.out_type.unwrap_or(storage);
+        if kernel == Kernel::Sgemm && out != own {
+            let problem = format!("\"{out}\" given for sgemm, whose result is f32");
+            return Err(flag("--out-type", problem, "f32, or the kernel gemm"));
+        }
+        let reads_c = gemm && args.beta != Some(0);
+        let storage = GemmStorage {
+            a: storage,
+            b: storage,
+            c: out,
+            out,
+            reads_c,
+        };
+        Ok(Plan {
+            kernel,
+            sizes,
+            pipe: kernel.pipe(storage.a),
+            storage,
+        })
+    }
+
+    /// Where the kernel crosses the ridge point, in words.
+    pub fn crossover_text(&self, roofline: &Roofline) -> String {
+        let (what, found) = match self.kernel {
+            Kernel::Copy => ("copy", crossover::constant(0.0, roofline)),
+            Kernel::Saxpy | Kernel::Triad => {
+                // 2N FLOPs over three arrays.
+                let bytes = 3.0 * f64::from(self.storage.a.bits()) / 8.0;
+                (self.kernel.id(), crossover::constant(2.0 / bytes, roofline))
+            }
+            Kernel::Fft => ("a real FFT", crossover::fft(FftBytes::Consistent, roofline)),
+            _ => ("a square product", crossover::gemm(self.storage, roofline)),
+        };
+        match found {
+            Crossover::At { n, next } => format!(
+                "Predicted crossover: {what} is compute-bound from N = {n:.1}, so from {next}."
+            ),
+            Crossover::BeyondReach { log2_n } => {
+                let power = significant(log2_n, 4);
+                format!("Predicted crossover: {what} would need N = 2^{power}: memory-bound.")
+            }
+            Crossover::Never { intensity } => format!(
+                "Predicted crossover: none, {what} has {} FLOP/byte at every size: memory-bound.",
+                significant(intensity, 4)
+            ),
+            Crossover::Always { intensity } => format!(
+                "Predicted crossover: none, {what} has {} FLOP/byte at every size: compute-bound.",
+                significant(intensity, 4)
+            ),
+        }
+    }
+}
+
+fn flag(flag: &'static str, problem: String, allowed: &str) -> CommandError {
+    CommandError::Flag {
+        flag,
+        problem,
+        allowed: allowed.to_owned(),
+    }
+}
+
+const ALLOWED_SIZES: &str = "N, MxNxK or A..B (doubling), separated by commas, from 1; suffixes \
+     k M G (decimal) and Ki Mi Gi (binary)";
+
+/// The size grammar that this command needs: N, MxNxK, A..B with doubling.
+fn parse_sizes(text: &str) -> Result<Vec<Size>, CommandError> {
+    let mut sizes = Vec::new();
+    for item in text.split(',').map(str::trim) {
+        let bad = || {
+            flag(
+                "--sizes",
+                format!("\"{item}\" is not a size"),
+                ALLOWED_SIZES,
+            )
+        };
+        if let Some((from, to)) = item.split_once("..") {
+            let (from, to) = (number(from).ok_or_else(bad)?, number(to).ok_or_else(bad)?);
+            if from > to {
+                let problem = format!("\"{item}\" runs downwards");
+                return Err(flag("--sizes", problem, "A..B with A not above B"));
+            }
+            let doubled = std::iter::successors(Some(from), |n| n.checked_mul(2));
+            sizes.extend(doubled.take_while(|n| *n <= to).map(Size::side));
+            if sizes.last() != Some(&Size::side(to)) {
+                sizes.push(Size::side(to));
+            }
+        } else if item.contains('x') {
+            let dimensions: Vec<u64> = item
+                .split('x')
+                .map(|d| number(d).ok_or_else(bad))
+                .collect::<Result<_, _>>()?;
+            let [m, n, k] = dimensions[..] else {
+                return Err(bad());
+            };
+            sizes.push(Size {
+                m,
+                n,
+                k,
+                shaped: true,
+            });
+        } else {
+            sizes.push(Size::side(number(item).ok_or_else(bad)?));
+        }
+    }
+    Ok(sizes)
+}
+
+fn number(text: &str) -> Option<u64> {
+    const SUFFIXES: [(&str, u64); 6] = [
+        ("Ki", 1 << 10),
+        ("Mi", 1 << 20),
+        ("Gi", 1 << 30),
+        ("k", 1_000),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+    ];
+    let text = text.trim();
+    let suffix = SUFFIXES
+        .iter()
+        .find_map(|(s, scale)| Some((text.strip_suffix(s)?, *scale)));
+    let (digits, scale) = suffix.unwrap_or((text, 1));
+    digits
+        .parse::<u64>()
+        .ok()
+        .filter(|n| *n > 0)?
+        .checked_mul(scale)
+}

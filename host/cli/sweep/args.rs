@@ -1,0 +1,138 @@
+//! The raw arguments of `sweep`.
+
+use crate::device::DeviceChoice;
+use crate::kernels::KernelId;
+use crate::record::Format;
+use clap::ValueEnum;
+use std::path::PathBuf;
+
+/// Arguments of `sweep`.
+#[derive(Debug, Clone, clap::Args)]
+#[command(
+    about = "Measure kernels over problem sizes, verify each result, write rows",
+    long_about = "Measures kernels over problem sizes. Every result is verified on the device's \
+                  real output before it is timed. A table goes to stdout; the rows, with all \
+                  columns, go to a CSV file.",
+    after_help = after_help()
+)]
+pub struct SweepArgs {
+    /// Kernels, separated by spaces or commas: copy, saxpy, triad, fma, sgemm; or `all`
+    #[arg(required = true, value_name = "KERNEL")]
+    pub kernels: Vec<String>,
+
+    /// Problem sizes instead of the kernel's own: `N`, `A..B` (doubling), `A..B:xF`, `A..B:+S`,
+    /// with suffixes k M G Ki Mi Gi; `MxNxK` for sgemm; several separated by commas
+    #[arg(short, long, value_name = "SIZES", allow_hyphen_values = true)]
+    pub sizes: Option<String>,
+
+    /// A variant of the kernel, or `all`; without it the fastest
+    #[arg(long, value_name = "V")]
+    pub variant: Option<String>,
+
+    /// auto (the first GPU, or the CPU if there is none), cpu, cuda or cuda:I
+    #[arg(short, long, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceChoice,
+
+    /// State of the last-level cache when a launch starts
+    #[arg(long, value_enum, default_value = "cold", value_name = "STATE")]
+    pub cache: CacheArg,
+
+    /// File for the rows, or `-` for stdout instead of the table;
+    /// without it results/local/<kernel>-<device>-<time>.csv
+    #[arg(short, long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+
+    /// csv, json or jsonl; without it what the name of the file ends with, or csv
+    #[arg(short, long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+
+    /// Continue the file: measure only the points that it lacks
+    #[arg(long, requires = "out", conflicts_with = "force")]
+    pub resume: bool,
+
+    /// Replace the file if it exists
+    #[arg(long, requires = "out")]
+    pub force: bool,
+
+    /// Seed of the operands: the same seed gives the same data
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+
+    /// Distribution of the operands that are timed
+    #[arg(long, value_enum, default_value = "random", value_name = "KIND")]
+    pub data: DataArg,
+
+    /// Shortest sampling of a point, in seconds [default: 0.5]
+    #[arg(long, value_name = "S")]
+    pub min_time: Option<f64>,
+
+    /// Longest sampling of a point, in seconds [default: 3 on a GPU, 1 on a CPU]
+    #[arg(long, value_name = "S")]
+    pub max_time: Option<f64>,
+
+    /// Half-width of the median's 95 % interval, over the median, that ends sampling
+    /// [default: 0.005]
+    #[arg(long, value_name = "F")]
+    pub noise: Option<f64>,
+
+    /// A first look: few sizes, short sampling (2 % noise)
+    #[arg(long)]
+    pub quick: bool,
+
+    /// TOML file with GPUs to add to the built-in database
+    #[arg(long, value_name = "FILE")]
+    pub spec: Option<PathBuf>,
+
+    /// PTX to load instead of the embedded one (GPU only)
+    #[arg(long, value_name = "FILE")]
+    pub ptx: Option<PathBuf>,
+}
+
+/// `--cache`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CacheArg {
+    /// Swept before every launch: operands come from memory.
+    Cold,
+    /// As the previous launch left it.
+    Warm,
+    /// Each point both ways.
+    Both,
+}
+
+/// `--data`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DataArg {
+    /// Uniform in [-1, 1).
+    Random,
+    /// The integers -2 to 2.
+    Integers,
+    /// Zeros: draws less power, so it can run faster than real data would.
+    Zeros,
+}
+
+/// Variants, default sizes, examples.
+fn after_help() -> String {
+    use crate::device::DeviceKind::{Cpu, Cuda};
+    let mut text =
+        String::from("Kernels, their variants (the last is the default) and default sizes:\n");
+    for id in KernelId::ALL {
+        let kernel = id.kernel();
+        text.push_str(&format!("  {:6} {}\n", id.name(), kernel.summary()));
+        for (device, name) in [(Cuda, "GPU"), (Cpu, "CPU")] {
+            let variants: Vec<&str> = kernel.variants(device).iter().map(|v| v.name).collect();
+            text.push_str(&format!(
+                "         {name}: {}; sizes {}\n",
+                variants.join(", "),
+                kernel.default_sizes(device)
+            ));
+        }
+    }
+    text.push_str(
+        "N is the number of elements of an array for copy, saxpy and triad, the steps of every \
+         chain for fma, the side of the matrices for sgemm.\n\n\
+         Examples:\n  rooftrace sweep sgemm\n  \
+         rooftrace sweep sgemm --sizes 1024..8192,2360,4096x64x4096 --variant all --out sgemm.csv\n  \
+         rooftrace sweep copy,triad --sizes 64Mi,256Mi --cache both --format jsonl --out -",
+    );
+    text
+}

@@ -1,0 +1,221 @@
+//! `sweep`: measure kernels over problem sizes.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`args`] | the raw arguments |
+//! | [`request`] | arguments and device become a plan |
+//! | `view` | the table on stdout, the progress on stderr |
+
+pub mod args;
+pub mod request;
+mod view;
+
+pub use args::SweepArgs;
+
+use super::Verbosity;
+use super::error::CliError;
+use crate::device::cuda::Ptx;
+use crate::device::{self, DeviceInfo, DeviceKind};
+use crate::record::{self, Envelope, Identity, OnExisting, Resume, Row};
+use crate::roofline::db::Database;
+use crate::sweep::roofs::Roofs;
+use crate::sweep::{self, Budget, Observer, Outcome, Point, Stop};
+use request::Request;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use view::View;
+
+/// Measures the points that the arguments ask for.
+///
+/// # Errors
+/// Bad input before anything is measured; a file that cannot be written; an interruption;
+/// points that failed.
+pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
+    let request = Request::parse(args)?;
+    let database =
+        Database::load(request.spec.as_deref()).map_err(|e| CliError::Usage(e.to_string()))?;
+    let ptx = request
+        .ptx
+        .as_deref()
+        .map(Ptx::from_file)
+        .transpose()
+        .map_err(CliError::Usage)?;
+    if let Some(out) = &request.out {
+        out.check(request.on_existing)?;
+    }
+    let interrupted = watch_signals()?;
+
+    let mut opened = device::open(request.device, ptx)?;
+    let info = opened.device.info().clone();
+    let plan = request.plan(&info, database)?;
+    let out = request.destination(&info);
+    let resume = match request.on_existing {
+        OnExisting::Append => record::resume(out.path(), request.format, &identity(&info))?,
+        _ => Resume::default(),
+    };
+    let envelope = Envelope::new(
+        plan.run_id.clone(),
+        std::env::args().collect(),
+        environment(&info),
+    );
+    let sink = record::open(&out, request.format, request.on_existing, &envelope)?;
+
+    let rows_on_stdout = matches!(out, record::Destination::Stdout);
+    let view = View::new(verbosity, rows_on_stdout, plan.points.len());
+    if let Some(reason) = &opened.fallback {
+        view.notice(&format!(
+            "measuring the CPU ({}, {} threads), because no GPU was found: {reason}",
+            info.name, info.units
+        ));
+    }
+    view.header();
+    let mut follower = Follower {
+        sink: Some(sink),
+        resume,
+        interrupted,
+        view,
+    };
+    let outcome = sweep::run(&plan, opened.device.as_mut(), &mut follower);
+    let Follower { sink, mut view, .. } = follower;
+    let written = sink.map(|sink| sink.finish()).transpose()?.unwrap_or(0);
+    view.finish();
+    if let record::Destination::File(path) = &out {
+        view.notice(&format!("{written} rows in {}", path.display()));
+    }
+    conclude(outcome, &mut view)
+}
+
+/// Sets a flag on SIGINT and SIGTERM; a second signal ends the program at once.
+fn watch_signals() -> Result<Arc<AtomicBool>, CliError> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
+            .map_err(|error| {
+                CliError::Unavailable(format!("signals cannot be watched: {error}"))
+            })?;
+    }
+    Ok(flag)
+}
+
+/// What rows of one file must share.
+fn identity(info: &DeviceInfo) -> Identity {
+    Identity {
+        device: info.name.clone(),
+        ptx_sha256: info.ptx_sha256.clone(),
+    }
+}
+
+/// What may matter about the machine and is no column.
+fn environment(info: &DeviceInfo) -> serde_json::Map<String, serde_json::Value> {
+    let kind = match info.kind {
+        DeviceKind::Cpu => "cpu",
+        DeviceKind::Cuda => "cuda",
+    };
+    let value = serde_json::json!({
+        "device_kind": kind,
+        "units": info.units,
+        "memory_bytes": info.memory_bytes,
+        "last_level_cache_bytes": info.cache_bytes,
+        "kernel_compiler": env!("ROOFTRACE_PTX_COMPILER"),
+        "kernel_source_sha256": env!("ROOFTRACE_PTX_SOURCE_SHA256"),
+        "os": std::env::consts::OS,
+        "arch": std::env::consts::ARCH,
+        "cuda_visible_devices": std::env::var("CUDA_VISIBLE_DEVICES").ok(),
+    });
+    match value {
+        serde_json::Value::Object(map) => map,
+        _ => serde_json::Map::new(),
+    }
+}
+
+/// Hands rows to the file and to the view.
+struct Follower {
+    sink: Option<Box<dyn record::RowSink>>,
+    resume: Resume,
+    interrupted: Arc<AtomicBool>,
+    view: View,
+}
+
+impl Observer for Follower {
+    fn point(&mut self, index: usize, point: &Point) {
+        self.view.point(index, point);
+    }
+
+    fn roofs(&mut self, roofs: &Roofs) {
+        self.view.roofs(roofs);
+    }
+
+    fn row(&mut self, row: &Row) -> Result<(), Stop> {
+        if let Some(sink) = &mut self.sink {
+            sink.write(row)?;
+        }
+        self.view.row(row);
+        Ok(())
+    }
+
+    fn has(&self, row: &Row) -> bool {
+        self.resume.has(row)
+    }
+
+    fn go_on(&self) -> bool {
+        !self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+/// Says how it ended, and finds the exit code.
+fn conclude(outcome: Result<Outcome, Stop>, view: &mut View) -> Result<(), CliError> {
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(Stop::Interrupted) => {
+            return Err(CliError::Interrupted(
+                "interrupted; the rows of all finished points are in the file, and --resume \
+                 continues it"
+                    .to_owned(),
+            ));
+        }
+        Err(Stop::Record(error)) => return Err(error.into()),
+        Err(Stop::Device(error)) => return Err(error.into()),
+    };
+    if outcome.resumed > 0 {
+        view.notice(&format!(
+            "{} points were in the file already",
+            outcome.resumed
+        ));
+    }
+    view.detail(&budget(&outcome.budget));
+    if outcome.skipped > 0 {
+        view.notice(&format!(
+            "{} points skipped; their rows say why",
+            outcome.skipped
+        ));
+    }
+    if outcome.failed > 0 {
+        return Err(CliError::Failed(format!(
+            "{} of {} points failed; their rows say why",
+            outcome.failed,
+            outcome.ok + outcome.skipped + outcome.failed
+        )));
+    }
+    Ok(())
+}
+
+/// Where the time went, in one line.
+fn budget(budget: &Budget) -> String {
+    let seconds = |duration: std::time::Duration| duration.as_secs_f64();
+    let total = seconds(budget.total);
+    let known = seconds(budget.measuring) + seconds(budget.verifying) + seconds(budget.roofs);
+    let rest = (total - known).max(0.0);
+    format!(
+        "time: {total:.1} s = measuring {:.1} s + roofs {:.1} s + verifying {:.1} s + rest {rest:.1} s \
+         ({:.1} %)",
+        seconds(budget.measuring),
+        seconds(budget.roofs),
+        seconds(budget.verifying),
+        if total > 0.0 {
+            100.0 * rest / total
+        } else {
+            0.0
+        }
+    )
+}

@@ -1,0 +1,287 @@
+//! Arguments and device become a plan. Everything that can be wrong is found here, before
+//! anything is measured.
+
+use super::args::{CacheArg, DataArg, SweepArgs};
+use crate::cli::error::CliError;
+use crate::cli::nearest::unknown;
+use crate::cli::sizes::{Size, parse_sizes};
+use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
+use crate::kernels::{Data, KernelId, Problem};
+use crate::measure::Rules;
+use crate::record::{Cache, Destination, Format, OnExisting};
+use crate::roofline::db::Database;
+use crate::sweep::{Plan, Point};
+use std::path::PathBuf;
+
+/// A sweep as far as it can be checked without a device.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Kernels and their sizes; none means the kernel's own for the device.
+    pub kernels: Vec<(KernelId, Option<Vec<Size>>)>,
+    /// `--variant`.
+    pub variant: Option<String>,
+    /// `--device`.
+    pub device: DeviceChoice,
+    /// States of the cache, in the order they are measured.
+    pub caches: Vec<Cache>,
+    /// `--out`.
+    pub out: Option<Destination>,
+    /// `--format`, or what the name of the file says.
+    pub format: Format,
+    /// `--resume` or `--force`.
+    pub on_existing: OnExisting,
+    /// `--seed`.
+    pub seed: u64,
+    /// `--data`.
+    pub data: Data,
+    /// `--min-time`, in seconds.
+    pub min_time_s: Option<f64>,
+    /// `--max-time`, in seconds.
+    pub max_time_s: Option<f64>,
+    /// `--noise`.
+    pub noise: Option<f64>,
+    /// `--quick`.
+    pub quick: bool,
+    /// `--spec`.
+    pub spec: Option<PathBuf>,
+    /// `--ptx`.
+    pub ptx: Option<PathBuf>,
+}
+
+impl Request {
+    /// Checks the arguments.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] names the flag, what was given and what is allowed.
+    pub fn parse(args: &SweepArgs) -> Result<Self, CliError> {
+        let ids = kernels(&args.kernels)?;
+        let kernels = ids
+            .into_iter()
+            .map(|id| {
+                let sizes = match &args.sizes {
+                    Some(text) => Some(sizes(id, text)?),
+                    None => None,
+                };
+                Ok((id, sizes))
+            })
+            .collect::<Result<_, CliError>>()?;
+        let out = args.out.clone().map(Destination::from_out);
+        let by_name = out.as_ref().and_then(|out| Format::of_path(out.path()));
+        Ok(Request {
+            kernels,
+            variant: args.variant.clone(),
+            device: args.device,
+            caches: match args.cache {
+                CacheArg::Cold => vec![Cache::Cold],
+                CacheArg::Warm => vec![Cache::Warm],
+                CacheArg::Both => vec![Cache::Cold, Cache::Warm],
+            },
+            out,
+            format: args.format.or(by_name).unwrap_or(Format::Csv),
+            on_existing: match (args.resume, args.force) {
+                (true, _) => OnExisting::Append,
+                (_, true) => OnExisting::Replace,
+                _ => OnExisting::Refuse,
+            },
+            seed: args.seed,
+            data: match args.data {
+                DataArg::Random => Data::Random,
+                DataArg::Integers => Data::Integers,
+                DataArg::Zeros => Data::Zeros,
+            },
+            min_time_s: positive("--min-time", args.min_time, "seconds, such as 0.5")?,
+            max_time_s: positive("--max-time", args.max_time, "seconds, such as 3")?,
+            noise: positive("--noise", args.noise, "a fraction, such as 0.005 for 0.5 %")?,
+            quick: args.quick,
+            spec: args.spec.clone(),
+            ptx: args.ptx.clone(),
+        })
+    }
+
+    /// The plan for a device.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`]: a variant that the kernel does not have there; a size whose FLOPs or
+    /// bytes do not fit in 64 bits; a shortest time above the longest.
+    pub fn plan(&self, info: &DeviceInfo, database: Database) -> Result<Plan, CliError> {
+        let mut points = Vec::new();
+        for (id, sizes) in &self.kernels {
+            let sizes = match sizes {
+                Some(sizes) => sizes.clone(),
+                None => self.own_sizes(*id, info.kind)?,
+            };
+            for variant in self.variants(*id, info.kind)? {
+                for size in &sizes {
+                    let problem = Problem {
+                        kernel: *id,
+                        variant,
+                        size: *size,
+                        seed: self.seed,
+                        data: self.data,
+                    };
+                    id.kernel()
+                        .work(&problem, info)
+                        .map_err(|error| CliError::Usage(format!("--sizes {size}: {error}")))?;
+                    let problem = &problem;
+                    points.extend(self.caches.iter().map(|&cache| Point {
+                        problem: problem.clone(),
+                        cache,
+                    }));
+                }
+            }
+        }
+        let rules = self.rules(info.kind)?;
+        Ok(Plan {
+            run_id: run_id(),
+            points,
+            rules,
+            seed: self.seed,
+            database,
+        })
+    }
+
+    /// Where the rows go.
+    pub fn destination(&self, info: &DeviceInfo) -> Destination {
+        self.out.clone().unwrap_or_else(|| {
+            let names: Vec<&str> = self.kernels.iter().map(|(id, _)| id.name()).collect();
+            let kernel = if names.len() == KernelId::ALL.len() {
+                "all".to_owned()
+            } else {
+                names.join("-")
+            };
+            let time = jiff::Timestamp::now()
+                .strftime("%Y%m%dT%H%M%SZ")
+                .to_string();
+            Destination::default_for(&kernel, &info.name, &time, self.format)
+        })
+    }
+
+    /// The kernel's own sizes on a device.
+    fn own_sizes(&self, id: KernelId, device: DeviceKind) -> Result<Vec<Size>, CliError> {
+        let kernel = id.kernel();
+        let text = if self.quick {
+            kernel.quick_sizes(device)
+        } else {
+            kernel.default_sizes(device)
+        };
+        sizes(id, text)
+    }
+
+    /// The variants to be measured.
+    fn variants(&self, id: KernelId, device: DeviceKind) -> Result<Vec<&'static str>, CliError> {
+        let known = id.kernel().variants(device);
+        match self.variant.as_deref() {
+            None => Ok(known
+                .last()
+                .map(|variant| variant.name)
+                .into_iter()
+                .collect()),
+            Some("all") => Ok(known.iter().map(|variant| variant.name).collect()),
+            Some(given) => match known.iter().find(|variant| variant.name == given) {
+                Some(variant) => Ok(vec![variant.name]),
+                None => {
+                    let device = match device {
+                        DeviceKind::Cpu => "a CPU",
+                        DeviceKind::Cuda => "a GPU",
+                    };
+                    let names = known.iter().map(|variant| variant.name).chain(["all"]);
+                    let what = format!("variant of {} on {device}", id.name());
+                    Err(CliError::Usage(format!(
+                        "--variant: {}",
+                        unknown(&what, given, names)
+                    )))
+                }
+            },
+        }
+    }
+
+    /// When to stop sampling.
+    fn rules(&self, device: DeviceKind) -> Result<Rules, CliError> {
+        let defaults = if self.quick {
+            Rules::quick(device)
+        } else {
+            Rules::defaults(device)
+        };
+        let rules = Rules {
+            min_time_s: self.min_time_s.unwrap_or(defaults.min_time_s),
+            max_time_s: self.max_time_s.unwrap_or(defaults.max_time_s),
+            noise: self.noise.unwrap_or(defaults.noise),
+            ..defaults
+        };
+        if rules.min_time_s <= rules.max_time_s {
+            return Ok(rules);
+        }
+        match (self.min_time_s, self.max_time_s) {
+            // Only one was given: the other follows.
+            (Some(_), None) => Ok(Rules {
+                max_time_s: rules.min_time_s,
+                ..rules
+            }),
+            (None, _) => Ok(Rules {
+                min_time_s: rules.max_time_s,
+                ..rules
+            }),
+            _ => Err(CliError::Usage(format!(
+                "--min-time {} is above --max-time {}; raise the one or lower the other",
+                rules.min_time_s, rules.max_time_s
+            ))),
+        }
+    }
+}
+
+/// The kernels that were named, each once, in the order given.
+fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
+    let names = || KernelId::ALL.map(KernelId::name);
+    let mut ids = Vec::new();
+    for name in given.iter().flat_map(|word| word.split(',')).map(str::trim) {
+        let found: &[KernelId] = match name {
+            "all" => &KernelId::ALL,
+            "" => {
+                return Err(CliError::Usage(format!(
+                    "an empty kernel name; allowed: {}, all",
+                    names().join(", ")
+                )));
+            }
+            _ => match KernelId::ALL.iter().find(|id| id.name() == name) {
+                Some(id) => std::slice::from_ref(id),
+                None => {
+                    let allowed = names().into_iter().chain(["all"]);
+                    return Err(CliError::Usage(unknown("kernel", name, allowed)));
+                }
+            },
+        };
+        for id in found {
+            if !ids.contains(id) {
+                ids.push(*id);
+            }
+        }
+    }
+    Ok(ids)
+}
+
+/// Sizes of a kernel.
+fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
+    parse_sizes(text, id.kernel().size_kind())
+        .map_err(|error| CliError::Usage(format!("--sizes for {}: {error}", id.name())))
+}
+
+/// Checks a number that must be above 0.
+fn positive(flag: &str, value: Option<f64>, allowed: &str) -> Result<Option<f64>, CliError> {
+    match value {
+        Some(value) if !(value.is_finite() && value > 0.0) => Err(CliError::Usage(format!(
+            "{flag} {value}: give {allowed}, above 0"
+        ))),
+        value => Ok(value),
+    }
+}
+
+/// Time and process, so that two runs differ even within a second.
+fn run_id() -> String {
+    let now = jiff::Timestamp::now();
+    format!(
+        "{}-{:x}-{:05}",
+        now.strftime("%Y%m%dT%H%M%SZ"),
+        std::process::id(),
+        now.subsec_nanosecond() / 10_000
+    )
+}

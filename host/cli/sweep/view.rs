@@ -1,0 +1,178 @@
+//! The table on stdout, the progress on stderr.
+
+use crate::cli::Verbosity;
+use crate::record::{Cache, Row, Status};
+use crate::roofline::units::engineering;
+use crate::sweep::Point;
+use crate::sweep::roofs::Roofs;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::Write;
+
+/// Heads of the table's columns and their widths.
+const COLUMNS: [(&str, usize); 11] = [
+    ("kernel", 7),
+    ("variant", 9),
+    ("size", 16),
+    ("cache", 6),
+    ("time", 10),
+    ("±", 7),
+    ("FLOP/s", 15),
+    ("B/s", 12),
+    ("roof", 8),
+    ("bound", 8),
+    ("check", 0),
+];
+
+/// What a person sees of a sweep.
+pub(super) struct View {
+    verbosity: Verbosity,
+    /// Rows go to stdout: the table would mix with them.
+    rows_on_stdout: bool,
+    bar: ProgressBar,
+}
+
+impl View {
+    /// A view of a sweep of `points` points.
+    pub(super) fn new(verbosity: Verbosity, rows_on_stdout: bool, points: usize) -> Self {
+        // Drawn on stderr, and only if that is a terminal.
+        let bar = match verbosity {
+            Verbosity::Quiet => ProgressBar::hidden(),
+            _ => ProgressBar::new(points as u64),
+        };
+        if let Ok(style) = ProgressStyle::with_template(
+            "{spinner} {pos}/{len} {wide_msg} {elapsed} elapsed, {eta} left",
+        ) {
+            bar.set_style(style);
+        }
+        View {
+            verbosity,
+            rows_on_stdout,
+            bar,
+        }
+    }
+
+    /// A line on stderr, unless quiet.
+    pub(super) fn notice(&self, text: &str) {
+        if self.verbosity >= Verbosity::Normal {
+            self.say(text);
+        }
+    }
+
+    /// A line on stderr if verbose.
+    pub(super) fn detail(&self, text: &str) {
+        if self.verbosity >= Verbosity::Verbose {
+            self.say(text);
+        }
+    }
+
+    /// A line on stderr. If stderr is closed there is nobody to tell.
+    fn say(&self, text: &str) {
+        self.bar
+            .suspend(|| drop(writeln!(anstream::stderr(), "{text}")));
+    }
+
+    /// The head of the table.
+    pub(super) fn header(&self) {
+        self.line(&COLUMNS.map(|(head, _)| head.to_owned()));
+    }
+
+    /// The next point.
+    pub(super) fn point(&self, index: usize, point: &Point) {
+        let problem = &point.problem;
+        self.bar.set_position(index as u64);
+        self.bar.set_message(format!(
+            "{} {} {} {}",
+            problem.kernel.name(),
+            problem.variant,
+            problem.size,
+            cache(point.cache)
+        ));
+        self.bar
+            .enable_steady_tick(std::time::Duration::from_millis(200));
+    }
+
+    /// The roofs of this run.
+    pub(super) fn roofs(&self, roofs: &Roofs) {
+        for note in &roofs.notes {
+            self.notice(note);
+        }
+        if let Some((peak, source)) = &roofs.peak {
+            self.detail(&format!(
+                "peaks ({source}): {}, {}, ridge {:.1} FLOP/byte",
+                engineering(peak.peak_flop_per_s, "FLOP/s"),
+                engineering(peak.peak_byte_per_s, "B/s"),
+                peak.ridge()
+            ));
+        }
+        if let (Some(flops), Some(bytes)) = (roofs.measured_flop_per_s, roofs.measured_byte_per_s) {
+            self.detail(&format!(
+                "measured roofs: {} (fma), {} (triad), ridge {:.1} FLOP/byte",
+                engineering(flops.median, "FLOP/s"),
+                engineering(bytes.median, "B/s"),
+                flops.median / bytes.median
+            ));
+        }
+    }
+
+    /// A finished row.
+    pub(super) fn row(&self, row: &Row) {
+        let unit = |value: Option<f64>, unit| value.map_or(String::new(), |v| engineering(v, unit));
+        let percent =
+            |value: Option<f64>| value.map_or(String::new(), |v| format!("{:.1} %", 100.0 * v));
+        let size = match (row.m, row.k) {
+            (Some(m), Some(k)) if m == row.n && k == row.n => m.to_string(),
+            (Some(m), Some(k)) => format!("{m}x{}x{k}", row.n),
+            _ => row.n.to_string(),
+        };
+        let check = match row.status {
+            Status::Ok => "ok".to_owned(),
+            Status::Skipped => format!("skipped: {}", row.reason.as_deref().unwrap_or_default()),
+            Status::Failed => format!("FAILED: {}", row.reason.as_deref().unwrap_or_default()),
+        };
+        let no_flops = row.flops == Some(0);
+        self.line(&[
+            row.kernel.clone(),
+            row.variant.clone(),
+            size,
+            cache(row.cache).to_owned(),
+            unit(row.time_median_s, "s"),
+            percent(row.time_rel_noise),
+            if no_flops {
+                String::new()
+            } else {
+                unit(row.flop_per_s, "FLOP/s")
+            },
+            unit(row.byte_per_s, "B/s"),
+            percent(row.fraction_of_roof),
+            row.bound
+                .map_or(String::new(), |bound| format!("{bound:?}").to_lowercase()),
+            check,
+        ]);
+    }
+
+    /// Removes the progress.
+    pub(super) fn finish(&mut self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// One line of the table. A reader that has gone does not end the sweep: the rows go to the
+    /// file.
+    fn line(&self, cells: &[String; COLUMNS.len()]) {
+        if self.rows_on_stdout || self.verbosity == Verbosity::Quiet {
+            return;
+        }
+        let mut text = String::new();
+        for (cell, (_, width)) in cells.iter().zip(COLUMNS) {
+            text.push_str(&format!("{cell:width$} "));
+        }
+        self.bar
+            .suspend(|| drop(writeln!(anstream::stdout(), "{}", text.trim_end())));
+    }
+}
+
+fn cache(cache: Cache) -> &'static str {
+    match cache {
+        Cache::Cold => "cold",
+        Cache::Warm => "warm",
+    }
+}

@@ -1,0 +1,201 @@
+//! An NVIDIA GPU through the CUDA driver.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`driver`] | the driver library, opened at run time, and the functions `cust` links to |
+//! | `facts` | what the device says of itself, and the PTX that fits it |
+//! | `launch` | parameters, functions and launches |
+//! | `timing` | cold and warm samples |
+//! | `telemetry` | the clock probe, and NVML where it is installed |
+
+pub mod driver;
+mod facts;
+mod launch;
+mod telemetry;
+mod timing;
+
+pub use facts::{Ptx, list};
+pub use telemetry::nvml_version;
+
+use super::{
+    Buffer, CacheState, Device, DeviceError, DeviceInfo, Fill, LaunchFacts, Region, Result,
+    Telemetry,
+};
+use crate::kernels::Problem;
+use cust::context::Context;
+use cust::error::CudaError;
+use cust::memory::{CopyDestination, DeviceBuffer, mem_get_info};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use launch::Parameters;
+
+/// An open GPU: one context, one stream, one module.
+pub struct CudaDevice {
+    info: DeviceInfo,
+    // Dropped in this order: what lives in the context before the context.
+    buffers: Vec<DeviceBuffer<f32>>,
+    sweep: Option<timing::L2Sweep>,
+    events: Vec<timing::EventPair>,
+    probe: telemetry::Probe,
+    stream: Stream,
+    module: Module,
+    _context: Context,
+}
+
+impl CudaDevice {
+    /// Opens the GPU with this index, with the embedded PTX that fits it, or with `ptx`.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unavailable`] says what is missing and how to fix it.
+    pub fn open(index: u32, ptx: Option<Ptx>) -> Result<Self> {
+        let device = facts::device(index)?;
+        let (mut info, ptx) = facts::describe(device, index, ptx)?;
+        let context = Context::new(device).map_err(|e| call("cuDevicePrimaryCtxRetain", e))?;
+        let module = launch::load(&ptx)?;
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None)
+            .map_err(|e| call("cuStreamCreateWithPriority", e))?;
+        let probe = telemetry::Probe::new(device);
+        facts::complete(&mut info, device, &probe);
+        Ok(CudaDevice {
+            info,
+            buffers: Vec::new(),
+            sweep: None,
+            events: Vec::new(),
+            probe,
+            stream,
+            module,
+            _context: context,
+        })
+    }
+
+    /// Waits for everything on the stream.
+    fn synchronize(&self) -> Result<()> {
+        self.stream
+            .synchronize()
+            .map_err(|e| call("cuStreamSynchronize", e))
+    }
+
+    /// Address of the first element of a region.
+    fn address(&self, region: Region) -> u64 {
+        self.buffers[region.buffer.0].as_device_ptr().as_raw() + region.offset
+    }
+
+    /// Elements of its buffer that a region covers.
+    fn range(region: Region) -> std::ops::Range<usize> {
+        let first = (region.offset / 4) as usize;
+        first..first + region.elements as usize
+    }
+}
+
+/// Turns an error of `cust` into one of the device, with the driver's own words.
+fn call(call: &'static str, error: CudaError) -> DeviceError {
+    let reason = driver::last_error().unwrap_or_else(|| format!("{error:?}"));
+    match error {
+        // After these the context is gone: every later call returns the same.
+        CudaError::IllegalAddress
+        | CudaError::LaunchTimeout
+        | CudaError::AssertError
+        | CudaError::HardwareStackError
+        | CudaError::IllegalInstruction
+        | CudaError::MisalignedAddress
+        | CudaError::InvalidAddressSpace
+        | CudaError::InvalidProgramCounter
+        | CudaError::LaunchFailed
+        | CudaError::EccUncorrectable
+        | CudaError::NvlinkUncorrectable
+        | CudaError::ContextIsDestroyed => DeviceError::Lost { call, reason },
+        _ => DeviceError::Call { call, reason },
+    }
+}
+
+impl Device for CudaDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_bytes(&mut self) -> Result<u64> {
+        mem_get_info()
+            .map(|(free, _)| free as u64)
+            .map_err(|e| call("cuMemGetInfo", e))
+    }
+
+    fn alloc(&mut self, bytes: u64) -> Result<Buffer> {
+        let elements = bytes.div_ceil(4) as usize;
+        // SAFETY: the elements are f32, for which every bit pattern is valid; nothing reads
+        // them on the host before a kernel or a copy has written them.
+        match unsafe { DeviceBuffer::uninitialized(elements) } {
+            Ok(buffer) => {
+                self.buffers.push(buffer);
+                Ok(Buffer(self.buffers.len() - 1))
+            }
+            Err(CudaError::OutOfMemory) => Err(DeviceError::OutOfMemory {
+                device: self.info.name.clone(),
+                needed: bytes,
+                free: self.free_bytes().unwrap_or(0),
+            }),
+            Err(error) => Err(call("cuMemAlloc", error)),
+        }
+    }
+
+    fn release_all(&mut self) {
+        self.buffers.clear();
+    }
+
+    fn fill(&mut self, region: Region, fill: Fill) -> Result<()> {
+        let address = self.address(region);
+        let (entry, last) = match fill {
+            Fill::Bits(bits) => ("fill_bits", Parameters::u32(bits)),
+            Fill::Uniform(seed) => ("fill_uniform", Parameters::u64(seed)),
+            Fill::Integers(seed) => ("fill_integers", Parameters::u64(seed)),
+        };
+        let parameters = [
+            Parameters::u64(address),
+            Parameters::u64(region.elements),
+            last,
+        ];
+        self.launch_support(entry, region.elements, &parameters)?;
+        self.synchronize()
+    }
+
+    fn read(&mut self, region: Region, to: &mut [f32]) -> Result<()> {
+        self.buffers[region.buffer.0]
+            .index(Self::range(region))
+            .copy_to(to)
+            .map_err(|e| call("cuMemcpyDtoH", e))
+    }
+
+    fn write(&mut self, region: Region, from: &[f32]) -> Result<()> {
+        self.buffers[region.buffer.0]
+            .index(Self::range(region))
+            .copy_from(from)
+            .map_err(|e| call("cuMemcpyHtoD", e))
+    }
+
+    fn launch_facts(&mut self, problem: &Problem) -> Result<LaunchFacts> {
+        self.facts_of(problem)
+    }
+
+    fn run(&mut self, problem: &Problem, operands: &[Region]) -> Result<()> {
+        let launch = self.resolve(problem, operands)?;
+        self.enqueue(&launch)?;
+        self.synchronize()
+    }
+
+    fn time(
+        &mut self,
+        problem: &Problem,
+        operands: &[Region],
+        cache: CacheState,
+        launches: u32,
+        samples: u32,
+    ) -> Result<Vec<f64>> {
+        match cache {
+            CacheState::Cold => self.time_cold(problem, operands, launches, samples),
+            CacheState::Warm => self.time_warm(problem, operands, launches, samples),
+        }
+    }
+
+    fn telemetry(&mut self) -> Result<Telemetry> {
+        self.observe()
+    }
+}

@@ -1,0 +1,200 @@
+//! The operands of a problem on a device, between guard bands.
+
+use super::{Data, Problem};
+use crate::device::{Buffer, Device, DeviceError, DeviceInfo, Fill, Region, Result};
+use crate::roofline::work::WorkError;
+
+/// What a kernel does with an operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Only read.
+    In,
+    /// Only written: poisoned with NaN before a verified run.
+    Out,
+    /// Read and written: restored before a verified run.
+    InOut,
+}
+
+/// An operand of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperandSpec {
+    /// Its name in the formula.
+    pub name: &'static str,
+    /// What the kernel does with it.
+    pub role: Role,
+    /// Its f32 elements.
+    pub elements: u64,
+}
+
+/// Elements of the guard band on either side of an operand.
+pub const GUARD_ELEMENTS: u64 = 1024;
+
+/// What a guard band holds: a NaN that no kernel here produces.
+pub const GUARD_BITS: u32 = 0x7fed_c0de;
+
+/// What a pure output holds before a verified run: another such NaN.
+pub const POISON_BITS: u32 = 0x7fba_dbad;
+
+/// The operands of a problem on a device.
+pub struct Bench<'a> {
+    /// The device.
+    pub device: &'a mut dyn Device,
+    /// The problem.
+    pub problem: Problem,
+    specs: Vec<OperandSpec>,
+    operands: Vec<Region>,
+}
+
+/// Device memory that `problem` takes, guard bands included, in bytes.
+///
+/// # Errors
+/// A count that does not fit in 64 bits.
+pub fn bytes_needed(problem: &Problem, info: &DeviceInfo) -> std::result::Result<u64, WorkError> {
+    let specs = problem.kernel.kernel().operands(problem, info)?;
+    specs.iter().try_fold(0u64, |sum, spec| {
+        spec.elements
+            .checked_add(2 * GUARD_ELEMENTS)
+            .and_then(|elements| elements.checked_mul(4))
+            .and_then(|bytes| sum.checked_add(bytes))
+            .ok_or_else(|| WorkError::Overflow {
+                kernel: problem.kernel.name(),
+                what: "bytes of the operands",
+                size: problem.size.to_string(),
+            })
+    })
+}
+
+impl<'a> Bench<'a> {
+    /// Allocates the operands of `problem` and writes the guard bands.
+    ///
+    /// # Errors
+    /// The device's error; [`DeviceError::Unsupported`] for a size that does not fit in 64 bits.
+    pub fn new(device: &'a mut dyn Device, problem: Problem) -> Result<Self> {
+        let specs = problem
+            .kernel
+            .kernel()
+            .operands(&problem, device.info())
+            .map_err(|error| DeviceError::Unsupported(error.to_string()))?;
+        let mut operands = Vec::with_capacity(specs.len());
+        for spec in &specs {
+            let buffer = device.alloc(4 * (spec.elements + 2 * GUARD_ELEMENTS))?;
+            operands.push(Region {
+                buffer,
+                offset: 4 * GUARD_ELEMENTS,
+                elements: spec.elements,
+            });
+        }
+        let bench = Bench {
+            device,
+            problem,
+            specs,
+            operands,
+        };
+        for operand in 0..bench.operands.len() {
+            for guard in bench.guards(operand) {
+                bench.device.fill(guard, Fill::Bits(GUARD_BITS))?;
+            }
+        }
+        Ok(bench)
+    }
+
+    /// The operands, in the order of the kernel's.
+    pub fn operands(&self) -> &[Region] {
+        &self.operands
+    }
+
+    /// Fills every operand: inputs and in-out operands with `data`, pure outputs with poison.
+    ///
+    /// # Errors
+    /// The device's error.
+    pub fn fill(&mut self, data: Data) -> Result<()> {
+        for (index, spec) in self.specs.iter().enumerate() {
+            let fill = match spec.role {
+                Role::Out => Fill::Bits(POISON_BITS),
+                Role::In | Role::InOut => self.problem.fill(data, index),
+            };
+            self.device.fill(self.operands[index], fill)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the problem once.
+    ///
+    /// # Errors
+    /// The device's error.
+    pub fn run(&mut self) -> Result<()> {
+        self.device.run(&self.problem, &self.operands)
+    }
+
+    /// Passes the elements of an operand to `check`, piece by piece: the index of the first
+    /// element and the piece, which starts at a multiple of `unit` elements.
+    ///
+    /// Stops at the first piece for which `check` returns an error text, and returns it.
+    ///
+    /// # Errors
+    /// The device's error.
+    pub fn inspect(
+        &mut self,
+        operand: usize,
+        unit: u64,
+        mut check: impl FnMut(u64, &[f32]) -> std::result::Result<(), String>,
+    ) -> Result<std::result::Result<(), String>> {
+        /// Elements of a piece: 64 MiB, enough to keep a transfer and all cores busy.
+        const PIECE: u64 = 16 << 20;
+        let region = self.operands[operand];
+        let piece = (PIECE / unit.max(1)).max(1) * unit.max(1);
+        let mut host = vec![0f32; piece.min(region.elements) as usize];
+        let mut first = 0;
+        while first < region.elements {
+            let count = piece.min(region.elements - first);
+            let part = &mut host[..count as usize];
+            self.device.read(region.slice(first, count), part)?;
+            if let Err(reason) = check(first, part) {
+                return Ok(Err(reason));
+            }
+            first += count;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Checks that no guard band was written; returns which operand was overrun.
+    ///
+    /// # Errors
+    /// The device's error.
+    pub fn check_guards(&mut self) -> Result<std::result::Result<(), String>> {
+        let mut host = vec![0f32; GUARD_ELEMENTS as usize];
+        for operand in 0..self.operands.len() {
+            for (guard, side) in self.guards(operand).into_iter().zip(["before", "behind"]) {
+                self.device.read(guard, &mut host)?;
+                if let Some(at) = host.iter().position(|value| value.to_bits() != GUARD_BITS) {
+                    return Ok(Err(format!(
+                        "wrote outside operand {}: element {at} of the guard band {side} it",
+                        self.specs[operand].name
+                    )));
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// The two guard bands of an operand.
+    fn guards(&self, operand: usize) -> [Region; 2] {
+        let region = self.operands[operand];
+        let guard = |offset| Region {
+            buffer: region.buffer,
+            offset,
+            elements: GUARD_ELEMENTS,
+        };
+        [guard(0), guard(region.offset + 4 * region.elements)]
+    }
+
+    /// Facts about the device.
+    pub fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+
+    /// A buffer of an operand, for tests that plant faults.
+    pub fn buffer(&self, operand: usize) -> Buffer {
+        self.operands[operand].buffer
+    }
+}

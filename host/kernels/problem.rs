@@ -1,0 +1,99 @@
+//! A kernel, a variant and a size: what is run.
+
+pub use crate::cli::sizes::{Size, SizeKind};
+use crate::device::Fill;
+pub use crate::record::row::Data;
+
+/// The kernels, in the order of `sweep all`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum KernelId {
+    /// b = a
+    Copy,
+    /// y = alpha * x + y
+    Saxpy,
+    /// a = b + scalar * c
+    Triad,
+    /// chains of fused multiply-adds in registers
+    Fma,
+    /// C = A @ B + C
+    Sgemm,
+}
+
+impl KernelId {
+    /// All of them.
+    pub const ALL: [KernelId; 5] = [
+        KernelId::Copy,
+        KernelId::Saxpy,
+        KernelId::Triad,
+        KernelId::Fma,
+        KernelId::Sgemm,
+    ];
+
+    /// Name on the command line and in the column `kernel`.
+    pub fn name(self) -> &'static str {
+        match self {
+            KernelId::Copy => "copy",
+            KernelId::Saxpy => "saxpy",
+            KernelId::Triad => "triad",
+            KernelId::Fma => "fma",
+            KernelId::Sgemm => "sgemm",
+        }
+    }
+}
+
+/// Scalar of SAXPY and triad: not representable in few bits, below 1 so that y stays bounded
+/// over thousands of launches.
+pub const SCALAR: f32 = 0.400_390_63;
+
+/// What is run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// Kernel.
+    pub kernel: KernelId,
+    /// Name of one of its variants on the device.
+    pub variant: &'static str,
+    /// Elements, or the three sides of a matrix product.
+    pub size: Size,
+    /// Seed of the operands.
+    pub seed: u64,
+    /// Distribution of the operands that are timed.
+    pub data: Data,
+}
+
+impl Problem {
+    /// Elements of a vector kernel.
+    ///
+    /// # Panics
+    /// On a matrix problem: the plan gives every kernel sizes of its own kind.
+    pub fn elements(&self) -> u64 {
+        match self.size {
+            Size::Elements(n) => n,
+            Size::Matrix { .. } => unreachable!("a vector kernel was planned with a matrix size"),
+        }
+    }
+
+    /// M, N and K of a matrix product.
+    ///
+    /// # Panics
+    /// On a vector problem: the plan gives every kernel sizes of its own kind.
+    pub fn matrix(&self) -> (u64, u64, u64) {
+        match self.size {
+            Size::Matrix { m, n, k } => (m, n, k),
+            Size::Elements(_) => unreachable!("a matrix kernel was planned with a vector size"),
+        }
+    }
+
+    /// Seed of the operand with index `operand`.
+    pub fn operand_seed(&self, operand: usize) -> u64 {
+        gpu_kernels::random::stream(self.seed, operand as u64)
+    }
+
+    /// How the operand with index `operand` is filled.
+    pub fn fill(&self, data: Data, operand: usize) -> Fill {
+        match data {
+            Data::Random => Fill::Uniform(self.operand_seed(operand)),
+            Data::Integers => Fill::Integers(self.operand_seed(operand)),
+            Data::Zeros => Fill::Bits(0),
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Verification of a matrix product at any size.
+//!
+//! 1. **Exact pass.** Operands are the integers -2..=2, so every partial sum is an integer; it
+//!    stays below 2^24, hence exact in fp32 in any order of summation (a sum of K such products
+//!    has standard deviation 2 sqrt(K): 2^24 is 256 of them even at K = 2^30). Freivalds' check
+//!    (R. Freivalds, "Probabilistic machines can use less running time", 1977) then asks whether
+//!    C x = A (B x) + C0 x for random x, in integers modulo 2^64. With x uniform over 64 bits
+//!    one wrong element of a row, off by d with |d| < 2^25, passes with probability below
+//!    2^-39 a vector.
+//! 2. **Pass on the data that is timed.** Up to 2^27 multiply-adds element by element against f64;
+//!    above, the same residual in f64 with x of random signs.
+//!
+//! **Bound of the second pass.** Adding the products one after the other (the order with the
+//! largest error among the usual ones), the k-th partial sum s_k of uniform [-1, 1) data has
+//! variance 1/3 + k/9, and rounding it adds an error of variance at most u^2 s_k^2 / 3 (an
+//! error uniform within half a unit in the last place). The errors of one element of C add up
+//! to the variance V = (u^2 / 3) sum_{k=1..K} (1/3 + k/9). The bound is [`DEVIATIONS`] sqrt(V).
+//! A residual sums the errors of a row's N elements with random signs: divided by sqrt(N) it has
+//! the same variance, so the same bound serves. A missing element, tile or k tile shows as an
+//! error near sqrt(K)/3, some 10^4 bounds away at K = 16384.
+
+use crate::device::Result;
+use crate::kernels::verify::{Reference, UNIT_ROUNDOFF, elementwise};
+use crate::kernels::{Bench, Check, Data};
+use gpu_kernels::random::{bits, integer, stream, uniform};
+use rayon::prelude::*;
+use std::sync::Mutex;
+
+/// Standard deviations of the bound: the chance that rounding alone passes it is below 1e-14
+/// for one element, 1e-8 for a million.
+const DEVIATIONS: f64 = 8.0;
+
+/// Random vectors of Freivalds' check.
+const VECTORS: usize = 2;
+
+/// Largest number of multiply-adds that is checked element by element.
+const ELEMENTWISE_MOST: u64 = 1 << 27;
+
+/// Indices of the operands.
+const A: usize = 0;
+const B: usize = 1;
+const C: usize = 2;
+
+/// Both passes.
+///
+/// # Errors
+/// The device's error.
+pub fn verify(bench: &mut Bench<'_>) -> Result<Check> {
+    bench.fill(Data::Integers)?;
+    bench.run()?;
+    if let Err(reason) = bench.check_guards()? {
+        return Ok(Check::failed(reason));
+    }
+    if let Err(reason) = exact_residual(bench)? {
+        return Ok(Check::failed(format!("exact pass on integers: {reason}")));
+    }
+
+    let data = bench.problem.data;
+    bench.fill(data)?;
+    bench.run()?;
+    let (m, n, k) = bench.problem.matrix();
+    let bound = bound(k, data);
+    if m.saturating_mul(n).saturating_mul(k) <= ELEMENTWISE_MOST {
+        let product = reference_product(bench, data);
+        return elementwise(bench, C, bound, |i| Reference {
+            value: product[i as usize],
+            scale: 1.0,
+        });
+    }
+    if let Err(reason) = bench.check_guards()? {
+        return Ok(Check::failed(reason));
+    }
+    let (error, row) = real_residual(bench, data)?;
+    Ok(Check::of(error, bound, || format!("residual of row {row}")))
+}
+
+/// Bound on the error of one element after `k` multiply-adds: see the head of this module.
+fn bound(k: u64, data: Data) -> f64 {
+    match data {
+        Data::Random => {
+            let k = k as f64;
+            let sum = k / 3.0 + k * (k + 1.0) / 18.0;
+            DEVIATIONS * UNIT_ROUNDOFF * (sum / 3.0).sqrt()
+        }
+        // Exact in fp32.
+        Data::Integers | Data::Zeros => 0.0,
+    }
+}
+
+/// Element `index` of the stream `seed` under a distribution.
+fn element(data: Data, seed: u64, index: u64) -> f32 {
+    match data {
+        Data::Random => uniform(seed, index),
+        Data::Integers => integer(seed, index),
+        Data::Zeros => 0.0,
+    }
+}
+
+/// A @ B + C0 in f64, row-major.
+fn reference_product(bench: &Bench<'_>, data: Data) -> Vec<f64> {
+    let (m, n, k) = bench.problem.matrix();
+    let operand = |index: usize, elements: u64| -> Vec<f64> {
+        let seed = bench.problem.operand_seed(index);
+        (0..elements)
+            .into_par_iter()
+            .map(|i| f64::from(element(data, seed, i)))
+            .collect()
+    };
+    let (a, b) = (operand(A, m * k), operand(B, k * n));
+    let mut c = operand(C, m * n);
+    c.par_chunks_mut(n as usize)
+        .enumerate()
+        .for_each(|(i, row)| {
+            for (p, b_row) in b.chunks(n as usize).enumerate() {
+                let factor = a[i * k as usize + p];
+                for (sum, &value) in row.iter_mut().zip(b_row) {
+                    *sum += factor * value;
+                }
+            }
+        });
+    c
+}
+
+/// Numbers in which a residual is taken.
+trait Number: Copy + Send + Sync {
+    /// Zero.
+    const ZERO: Self;
+    /// `self + a * b`.
+    fn plus_product(self, a: Self, b: Self) -> Self;
+}
+
+/// Integers modulo 2^64.
+impl Number for i64 {
+    const ZERO: Self = 0;
+    fn plus_product(self, a: Self, b: Self) -> Self {
+        self.wrapping_add(a.wrapping_mul(b))
+    }
+}
+
+impl Number for f64 {
+    const ZERO: Self = 0.0;
+    fn plus_product(self, a: Self, b: Self) -> Self {
+        self + a * b
+    }
+}
+
+/// The same element of every vector of the check.
+type Vectors<T> = [T; VECTORS];
+
+/// `sums + element * x`, for every vector.
+fn accumulate<T: Number>(sums: Vectors<T>, element: T, x: &Vectors<T>) -> Vectors<T> {
+    std::array::from_fn(|v| sums[v].plus_product(element, x[v]))
+}
+
+/// `start + M x`: the matrix, whose element i is `element(i)`, is never stored.
+fn times<T: Number>(
+    start: Vec<Vectors<T>>,
+    element: impl Fn(u64) -> T + Sync,
+    x: &[Vectors<T>],
+) -> Vec<Vectors<T>> {
+    let columns = x.len() as u64;
+    start
+        .into_par_iter()
+        .enumerate()
+        .map(|(row, start)| {
+            let first = row as u64 * columns;
+            (first..)
+                .zip(x)
+                .fold(start, |sums, (i, x)| accumulate(sums, element(i), x))
+        })
+        .collect()
+}
+
+/// A (B x) + C0 x, one entry a row of C.
+fn expected<T: Number>(
+    bench: &Bench<'_>,
+    element: impl Fn(u64, u64) -> T + Sync,
+    x: &[Vectors<T>],
+) -> Vec<Vectors<T>> {
+    let (m, _, k) = bench.problem.matrix();
+    let [seed_a, seed_b, seed_c] = [A, B, C].map(|operand| bench.problem.operand_seed(operand));
+    let zeros = |rows: u64| vec![[T::ZERO; VECTORS]; rows as usize];
+    let bx = times(zeros(k), |i| element(seed_b, i), x);
+    let abx = times(zeros(m), |i| element(seed_a, i), &bx);
+    times(abx, |i| element(seed_c, i), x)
+}
+
+/// Random bits for the vectors of the check; the stream differs from those of the operands.
+fn vectors<T: Send>(bench: &Bench<'_>, from_bits: impl Fn(u64) -> T + Sync) -> Vec<Vectors<T>> {
+    let (_, n, _) = bench.problem.matrix();
+    let seeds: [u64; VECTORS] =
+        std::array::from_fn(|v| stream(bench.problem.seed, (C + 1 + v) as u64));
+    (0..n)
+        .into_par_iter()
+        .map(|j| std::array::from_fn(|v| from_bits(bits(seeds[v], j))))
+        .collect()
+}
+
+/// The exact pass: every element an integer below 2^24, and residual 0 modulo 2^64.
+fn exact_residual(bench: &mut Bench<'_>) -> Result<std::result::Result<(), String>> {
+    const LIMIT: f32 = (1u32 << 24) as f32;
+    let (_, n, _) = bench.problem.matrix();
+    let x = vectors(bench, |bits| bits as i64);
+    let expected = expected(bench, |seed, i| integer(seed, i) as i64, &x);
+    bench.inspect(C, n, |first, piece| {
+        let first_row = first / n;
+        piece
+            .par_chunks(n as usize)
+            .enumerate()
+            .try_for_each(|(i, values)| {
+                let row = first_row + i as u64;
+                let mut sums = [0i64; VECTORS];
+                for (column, (&value, x)) in values.iter().zip(&x).enumerate() {
+                    if value.is_nan() || value.abs() >= LIMIT || value.fract() != 0.0 {
+                        return Err(format!(
+                            "element ({row}, {column}) is {value:e}, not an integer below 2^24"
+                        ));
+                    }
+                    sums = accumulate(sums, value as i64, x);
+                }
+                if sums == expected[row as usize] {
+                    Ok(())
+                } else {
+                    Err(format!("row {row} is wrong (Freivalds' residual is not 0)"))
+                }
+            })
+    })
+}
+
+/// The second pass above [`ELEMENTWISE_MOST`]: largest residual over sqrt(N), and its row.
+fn real_residual(bench: &mut Bench<'_>, data: Data) -> Result<(f64, u64)> {
+    let (_, n, _) = bench.problem.matrix();
+    let x = vectors(bench, |bits| if bits & 1 == 0 { 1.0 } else { -1.0 });
+    let expected = expected(bench, |seed, i| f64::from(element(data, seed, i)), &x);
+    let worst = Mutex::new((0f64, 0u64));
+    let inspected = bench.inspect(C, n, |first, piece| {
+        let first_row = first / n;
+        piece
+            .par_chunks(n as usize)
+            .enumerate()
+            .for_each(|(i, values)| {
+                let row = first_row + i as u64;
+                let sums = values
+                    .iter()
+                    .zip(&x)
+                    .fold([0f64; VECTORS], |sums, (&value, x)| {
+                        accumulate(sums, f64::from(value), x)
+                    });
+                for (sum, expected) in sums.iter().zip(&expected[row as usize]) {
+                    let residual = (sum - expected).abs() / (n as f64).sqrt();
+                    let residual = if residual.is_nan() {
+                        f64::INFINITY
+                    } else {
+                        residual
+                    };
+                    let mut worst = worst
+                        .lock()
+                        .unwrap_or_else(|poisoned| poisoned.into_inner());
+                    if residual > worst.0 {
+                        *worst = (residual, row);
+                    }
+                }
+            });
+        Ok(())
+    })?;
+    debug_assert!(inspected.is_ok(), "this inspection never stops early");
+    Ok(worst
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner()))
+}

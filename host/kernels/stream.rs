@@ -1,0 +1,91 @@
+//! What `copy`, `saxpy` and `triad` share: variants, sizes and launch shapes.
+
+use super::{Argument, Launch, Problem, Variant};
+use crate::device::DeviceKind;
+use gpu_kernels::params::{SCALAR_BLOCK, SCALAR_GRID, STREAM_BLOCK, VECTOR_ELEMENTS};
+
+const CUDA: [Variant; 2] = [
+    Variant {
+        name: "scalar",
+        summary: "the lecture's grid-stride loop, 4096 blocks of 256 threads",
+    },
+    Variant {
+        name: "vector",
+        summary: "16-byte accesses, one pass without a loop",
+    },
+];
+
+const CPU: [Variant; 1] = [Variant {
+    name: "parallel",
+    summary: "every core on its own part of the arrays",
+}];
+
+/// Variants of a streaming kernel.
+pub fn variants(device: DeviceKind) -> &'static [Variant] {
+    match device {
+        DeviceKind::Cuda => &CUDA,
+        DeviceKind::Cpu => &CPU,
+    }
+}
+
+/// From arrays that fit in the cache to arrays far past it.
+pub fn default_sizes(device: DeviceKind) -> &'static str {
+    match device {
+        DeviceKind::Cuda => "1Ki..256Mi:x4",
+        DeviceKind::Cpu => "4Ki..64Mi:x4",
+    }
+}
+
+/// One size on either side of the last-level cache.
+pub fn quick_sizes(device: DeviceKind) -> &'static str {
+    match device {
+        DeviceKind::Cuda => "1Mi,256Mi",
+        DeviceKind::Cpu => "64Ki,16Mi",
+    }
+}
+
+/// The launch of a streaming kernel whose entries are `[scalar, vector]` and whose vector form
+/// has `vectors` 16-byte vectors a thread.
+///
+/// # Errors
+/// More blocks than a grid takes.
+pub fn launch(
+    problem: &Problem,
+    entries: [&'static str; 2],
+    vectors: u32,
+    arguments: Vec<Argument>,
+) -> Result<Launch, String> {
+    if problem.variant == CUDA[0].name {
+        let block = [SCALAR_BLOCK, 1];
+        return Ok(Launch {
+            entry: entries[0],
+            grid: SCALAR_GRID,
+            block,
+            shared_bytes: 0,
+            arguments,
+        });
+    }
+    let per_block = u64::from(STREAM_BLOCK) * u64::from(VECTOR_ELEMENTS) * u64::from(vectors);
+    let grid = grid(problem.elements().div_ceil(per_block))?;
+    Ok(Launch {
+        entry: entries[1],
+        grid,
+        block: [STREAM_BLOCK, 1],
+        shared_bytes: 0,
+        arguments,
+    })
+}
+
+/// Checks a number of blocks against the most that the x axis of a grid takes.
+///
+/// # Errors
+/// More than 2^31 - 1.
+pub fn grid(blocks: u64) -> Result<u32, String> {
+    const MOST: u64 = (1 << 31) - 1;
+    if blocks > MOST {
+        return Err(format!(
+            "{blocks} blocks are more than the {MOST} that a grid takes"
+        ));
+    }
+    Ok(blocks as u32)
+}

@@ -1,0 +1,179 @@
+//! The roofs of the device: from its datasheet or its attributes, and measured in this run.
+
+use super::{Plan, Stop};
+use crate::device::{CacheState, Device, DeviceError, DeviceInfo, DeviceKind};
+use crate::kernels::{Bench, Data, KernelId, Problem, Size};
+use crate::measure::{Measurement, Rules, measure};
+use crate::roofline::model::{Interval, Roofline};
+use crate::roofline::peak::{fp32_peak, memory_peak};
+use crate::roofline::pipe::Pipe;
+
+/// Both roofs, each as far as it is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Roofs {
+    /// Peak rates of the datasheet, or from the device's attributes, and which.
+    pub peak: Option<(Roofline, String)>,
+    /// Arithmetic rate of the kernel `fma` in this run, FLOP/s.
+    pub measured_flop_per_s: Option<Rate>,
+    /// Bandwidth of the kernel `triad` in this run, byte/s.
+    pub measured_byte_per_s: Option<Rate>,
+    /// Why a roof was not measured.
+    pub notes: Vec<String>,
+}
+
+/// A measured rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// From the median of the times.
+    pub median: f64,
+    /// From the 95 % interval of that median.
+    pub interval: Option<Interval>,
+}
+
+impl Roofs {
+    /// Looks up or derives the peaks of the device, and measures its roofs.
+    ///
+    /// A device error other than a lost device leaves a roof unmeasured, with a note.
+    ///
+    /// # Errors
+    /// [`Stop::Interrupted`], or a device that is lost.
+    pub fn of(
+        plan: &Plan,
+        device: &mut dyn Device,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Self, Stop> {
+        let mut roofs = Roofs {
+            peak: peak(plan, device.info()),
+            measured_flop_per_s: None,
+            measured_byte_per_s: None,
+            notes: Vec::new(),
+        };
+        for kernel in [KernelId::Triad, KernelId::Fma] {
+            let measured = roof(kernel, plan, device, go_on);
+            device.release_all();
+            match measured {
+                Ok(None) => return Err(Stop::Interrupted),
+                Ok(Some(rate)) if kernel == KernelId::Fma => roofs.measured_flop_per_s = Some(rate),
+                Ok(Some(rate)) => roofs.measured_byte_per_s = Some(rate),
+                Err(error @ DeviceError::Lost { .. }) => return Err(error.into()),
+                Err(error) => {
+                    roofs.notes.push(format!(
+                        "the roof of `{}` is not measured: {error}",
+                        kernel.name()
+                    ));
+                }
+            }
+        }
+        Ok(roofs)
+    }
+
+    /// The roofline that points are placed on, and where it is from: the datasheet's or the
+    /// attributes' where there is one, otherwise the measured one.
+    pub fn placing(&self) -> Option<(Roofline, &str)> {
+        if let Some((roofline, source)) = &self.peak {
+            return Some((*roofline, source));
+        }
+        let (flops, bytes) = (self.measured_flop_per_s?, self.measured_byte_per_s?);
+        Some((
+            Roofline::new(flops.median, bytes.median).ok()?,
+            "measured in this run",
+        ))
+    }
+}
+
+/// Peak rates of a device that has a datasheet or reports its clocks.
+fn peak(plan: &Plan, info: &DeviceInfo) -> Option<(Roofline, String)> {
+    if info.kind == DeviceKind::Cpu {
+        return None;
+    }
+    if let Some(gpu) = plan.database.find_by_driver_name(&info.name)
+        && let Ok(roofline) = gpu.roofline(Pipe::Fp32)
+    {
+        return Some((roofline, format!("datasheet of {}", gpu.name)));
+    }
+    let attributes = info.attributes.as_ref()?;
+    let flops = fp32_peak(attributes).ok()?;
+    let bytes = memory_peak(attributes).ok()?;
+    Some((
+        Roofline::new(flops.value, bytes.value).ok()?,
+        "device attributes".to_owned(),
+    ))
+}
+
+/// Measures one roof with its kernel's fastest variant, at the size of [`roof_size`].
+fn roof(
+    kernel: KernelId,
+    plan: &Plan,
+    device: &mut dyn Device,
+    go_on: &dyn Fn() -> bool,
+) -> crate::device::Result<Option<Rate>> {
+    let free = device.free_bytes()?;
+    let info = device.info();
+    let unsupported =
+        |error: crate::roofline::work::WorkError| DeviceError::Unsupported(error.to_string());
+    let variants = kernel.kernel().variants(info.kind);
+    let problem = Problem {
+        kernel,
+        variant: variants.last().map_or("", |variant| variant.name),
+        size: Size::Elements(roof_size(kernel, info, free)),
+        seed: plan.seed,
+        data: Data::Random,
+    };
+    let work = kernel.kernel().work(&problem, info).map_err(unsupported)?;
+    let mut bench = Bench::new(device, problem.clone())?;
+    let check = kernel.kernel().verify(&mut bench)?;
+    if let Some(failure) = check.failure {
+        return Err(DeviceError::Unsupported(failure));
+    }
+    bench.fill(Data::Random)?;
+    let operands = bench.operands().to_vec();
+    let rules = Rules {
+        min_time_s: plan.rules.min_time_s.min(0.3),
+        ..plan.rules
+    };
+    let measured = measure(
+        bench.device,
+        &problem,
+        &operands,
+        CacheState::Cold,
+        &rules,
+        go_on,
+    )?;
+    let amount = if kernel == KernelId::Fma {
+        work.flops
+    } else {
+        work.bytes
+    };
+    Ok(measured.map(|measured| rate(amount as f64, &measured)))
+}
+
+/// Elements of each of triad's arrays, or steps of fma's chains.
+fn roof_size(kernel: KernelId, info: &DeviceInfo, free: u64) -> u64 {
+    match (kernel, info.kind) {
+        (KernelId::Fma, DeviceKind::Cuda) => 1 << 16,
+        (KernelId::Fma, DeviceKind::Cpu) => 1 << 14,
+        _ => {
+            /// Bytes of the three arrays together, over the bytes of the last-level cache.
+            const CACHES: u64 = 48;
+            let wanted = info.cache_bytes.map_or(1 << 30, |cache| CACHES * cache);
+            let most = match info.kind {
+                DeviceKind::Cuda => 3 << 30,
+                DeviceKind::Cpu => 3 << 27,
+            };
+            // At most half of what is free: the sweep's own points come next.
+            wanted.min(most).min(free / 2) / 12
+        }
+    }
+}
+
+/// `amount` per second.
+fn rate(amount: f64, measured: &Measurement) -> Rate {
+    let summary = &measured.summary;
+    Rate {
+        median: amount / summary.median,
+        interval: summary.ci95.map(|(low, high)| Interval {
+            low: amount / high,
+            high: amount / low,
+        }),
+    }
+}

@@ -1,0 +1,240 @@
+//! A point and what was found about it become a row.
+
+use super::roofs::Roofs;
+use super::{Found, Plan, Point};
+use crate::device::{DeviceInfo, LaunchFacts};
+use crate::kernels::{Check, KernelId, Size};
+use crate::measure::Measurement;
+use crate::record::{Bound, Cache, Row, Status};
+use crate::roofline::model;
+use crate::roofline::work::Work;
+
+/// The columns that all rows of a run share.
+pub(super) struct Provenance {
+    run_id: String,
+    host: Option<String>,
+}
+
+impl Provenance {
+    /// Asks the system once.
+    pub(super) fn new(plan: &Plan, _: &DeviceInfo) -> Self {
+        let host = gethostname::gethostname().to_string_lossy().into_owned();
+        Provenance {
+            run_id: plan.run_id.clone(),
+            host: (!host.is_empty()).then_some(host),
+        }
+    }
+}
+
+/// The row of a point before it is run: provenance and work.
+pub(super) fn planned(plan: &Plan, point: &Point, info: &DeviceInfo, run: &Provenance) -> Row {
+    let problem = &point.problem;
+    let kernel = problem.kernel.kernel();
+    let (m, n, k) = match problem.size {
+        Size::Elements(n) => (None, n, None),
+        Size::Matrix { m, n, k } => (Some(m), n, Some(k)),
+    };
+    let work = kernel.work(problem, info).ok();
+    let non_empty = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Row {
+        run_id: run.run_id.clone(),
+        host: run.host.clone(),
+        device: info.name.clone(),
+        device_index: info.index,
+        compute_capability: info
+            .compute_capability
+            .map(|capability| capability.to_string()),
+        driver_version: info.driver_version.clone(),
+        rooftrace_version: env!("CARGO_PKG_VERSION").to_owned(),
+        git_commit: non_empty(env!("ROOFTRACE_GIT_COMMIT")),
+        ptx_sha256: info.ptx_sha256.clone(),
+        ptx_source: info.ptx_source.clone(),
+        kernel: problem.kernel.name().to_owned(),
+        variant: problem.variant.to_owned(),
+        pipe: Some(kernel.pipe().to_owned()),
+        storage: Some("f32".to_owned()),
+        out_type: Some("f32".to_owned()),
+        beta: (problem.kernel == KernelId::Sgemm).then_some(1.0),
+        m,
+        n,
+        k,
+        batch: 1,
+        flops: work.map(|work| work.flops),
+        bytes: work.map(|work| work.bytes),
+        intensity_flop_per_byte: work.map(Work::intensity),
+        data: problem.data,
+        seed: plan.seed,
+        cache: point.cache,
+        ..Row::default()
+    }
+}
+
+/// Marks a point as failed.
+pub(super) fn fail(row: &mut Row, reason: &str) {
+    row.status = Status::Failed;
+    row.reason = Some(reason.to_owned());
+}
+
+/// Sets the time at which the point was finished.
+pub(super) fn stamp(row: &mut Row) {
+    let now = jiff::Timestamp::now();
+    row.timestamp_utc = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+}
+
+/// Adds what was found.
+pub(super) fn complete(
+    row: &mut Row,
+    point: &Point,
+    found: &Found,
+    roofs: &Roofs,
+    info: &DeviceInfo,
+) {
+    place_roofs(row, roofs);
+    match found {
+        Found::Skipped(reason) => {
+            row.status = Status::Skipped;
+            row.reason = Some(reason.clone());
+        }
+        Found::Failed(error) => fail(row, &error.to_string()),
+        Found::Wrong(check, facts) => {
+            place_launch(row, facts);
+            place_check(row, check);
+            fail(row, check.failure.as_deref().unwrap_or("wrong result"));
+        }
+        Found::Measured(check, facts, measured) => {
+            place_launch(row, facts);
+            place_check(row, check);
+            place_times(row, measured);
+            place_on_roofline(row, point, measured, roofs, info);
+            row.status = Status::Ok;
+        }
+    }
+}
+
+fn place_launch(row: &mut Row, facts: &LaunchFacts) {
+    row.grid = facts.grid.clone();
+    row.block = facts.block.clone();
+    row.registers = facts.registers;
+    row.shared_bytes = facts.shared_bytes;
+    row.occupancy = facts.occupancy;
+}
+
+fn place_check(row: &mut Row, check: &Check) {
+    row.verified = Some(check.passed());
+    row.error = check.error;
+    row.error_bound = check.error_bound;
+}
+
+fn place_times(row: &mut Row, measured: &Measurement) {
+    let summary = &measured.summary;
+    row.samples = Some(summary.samples as u64);
+    row.launches_per_sample = Some(u64::from(measured.launches));
+    row.time_median_s = Some(summary.median);
+    row.time_min_s = Some(summary.min);
+    row.time_q1_s = Some(summary.q1);
+    row.time_q3_s = Some(summary.q3);
+    row.time_ci95_low_s = summary.ci95.map(|(low, _)| low);
+    row.time_ci95_high_s = summary.ci95.map(|(_, high)| high);
+    row.time_rel_noise = summary.rel_noise;
+    row.converged = Some(measured.converged);
+    row.sm_clock_hz = measured.clock_hz;
+    row.power_w = measured.power_w;
+    row.temperature_c = measured.temperature_c;
+    // `none` is a reading, empty is no reading.
+    row.throttle = measured.throttle.as_ref().map(|reasons| {
+        let names: Vec<&str> = reasons.iter().map(|reason| reason.name()).collect();
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join("+")
+        }
+    });
+}
+
+fn place_roofs(row: &mut Row, roofs: &Roofs) {
+    if let Some((peak, _)) = &roofs.peak {
+        row.peak_flop_per_s = Some(peak.peak_flop_per_s);
+        row.peak_byte_per_s = Some(peak.peak_byte_per_s);
+    }
+    row.measured_peak_flop_per_s = roofs.measured_flop_per_s.map(|rate| rate.median);
+    row.measured_peak_byte_per_s = roofs.measured_byte_per_s.map(|rate| rate.median);
+    if let Some((placing, source)) = roofs.placing() {
+        row.peak_source = Some(source.to_owned());
+        row.ridge_flop_per_byte = Some(placing.ridge());
+        row.roof_flop_per_s = row
+            .intensity_flop_per_byte
+            .map(|intensity| placing.roof_at(intensity));
+    }
+}
+
+fn place_on_roofline(
+    row: &mut Row,
+    point: &Point,
+    measured: &Measurement,
+    roofs: &Roofs,
+    info: &DeviceInfo,
+) {
+    let (Some(flops), Some(bytes)) = (row.flops, row.bytes) else {
+        return;
+    };
+    let work = Work { flops, bytes };
+    let seconds = measured.summary.median;
+    row.flop_per_s = Some(flops as f64 / seconds);
+    row.byte_per_s = Some(bytes as f64 / seconds);
+    let Some((placing, _)) = roofs.placing() else {
+        return;
+    };
+    let fraction = placing.fraction_of_roof(work, seconds);
+    row.fraction_of_roof = Some(fraction);
+    let bound = placing.bound(work, seconds);
+    row.bound = Some(match bound {
+        model::Bound::Memory => Bound::Memory,
+        model::Bound::Compute => Bound::Compute,
+        model::Bound::Latency => Bound::Latency,
+    });
+    if fraction > 1.0 {
+        row.reason = Some(above_the_roof(point, work, bound, measured, roofs, info));
+    }
+}
+
+/// Why a point lies above its roof, from what is known: never clamped, never without a word.
+fn above_the_roof(
+    point: &Point,
+    work: Work,
+    bound: model::Bound,
+    measured: &Measurement,
+    roofs: &Roofs,
+    info: &DeviceInfo,
+) -> String {
+    let cache = info.cache_bytes;
+    if bound == model::Bound::Memory
+        && let Some(cache) = cache
+        && work.bytes <= 2 * cache
+    {
+        let state = match point.cache {
+            Cache::Warm => "the operands stay in the last-level cache between launches",
+            Cache::Cold => "part of the writes stays in the last-level cache when the launch ends",
+        };
+        return format!(
+            "above the memory roof: {} bytes against {cache} of cache; {state}",
+            work.bytes
+        );
+    }
+    if roofs.peak.is_none() {
+        return "above the roof: it was measured by another kernel of this run, and this one is \
+                faster"
+            .to_owned();
+    }
+    let datasheet_clock = info
+        .attributes
+        .as_ref()
+        .map(|attributes| attributes.sm_clock_hz);
+    match (measured.clock_hz, datasheet_clock) {
+        (Some(clock), Some(most)) if clock > most => {
+            format!("above the roof: the clock was {clock:.4e} Hz, the peak assumes {most:.4e} Hz")
+        }
+        _ => "above the roof, and neither cache nor clock explains it: check the peak rates \
+              (`rooftrace peaks`) and the counted bytes"
+            .to_owned(),
+    }
+}

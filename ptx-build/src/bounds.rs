@@ -1,0 +1,63 @@
+//! Writes launch bounds into PTX. rustc has no attribute for them.
+
+use gpu_kernels::params::Entry;
+
+/// Inserts `.maxntid` and `.minnctapersm` behind the parameter list of every entry.
+///
+/// ptxas then knows how many registers a thread may take; the driver refuses larger blocks.
+///
+/// # Errors
+/// An entry of the table that the PTX does not have.
+pub fn inject(ptx: &str, entries: &[Entry]) -> Result<String, String> {
+    let mut text = ptx.to_owned();
+    for entry in entries {
+        let head = format!(".visible .entry {}(", entry.name);
+        let start = text
+            .find(&head)
+            .ok_or_else(|| format!("entry `{}` of params.rs is not in it", entry.name))?;
+        let brace = text[start..]
+            .find('{')
+            .map(|offset| start + offset)
+            .ok_or_else(|| format!("entry `{}` has no body", entry.name))?;
+        let [x, y, z] = entry.max_threads;
+        text.insert_str(
+            brace,
+            &format!(
+                ".maxntid {x}, {y}, {z}\n.minnctapersm {}\n",
+                entry.min_blocks_per_sm
+            ),
+        );
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = ".visible .entry one(\n\t.param .u64 one_param_0\n)\n{\n\tret;\n}\n";
+
+    fn entry(name: &'static str) -> Entry {
+        Entry {
+            name,
+            max_threads: [64, 2, 1],
+            min_blocks_per_sm: 3,
+            fused: false,
+        }
+    }
+
+    #[test]
+    fn bounds_stand_between_the_parameters_and_the_body() {
+        let text = inject(PTX, &[entry("one")]).unwrap();
+        assert!(
+            text.contains(")\n.maxntid 64, 2, 1\n.minnctapersm 3\n{"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_entry_that_is_not_there_is_named() {
+        let error = inject(PTX, &[entry("two")]).unwrap_err();
+        assert!(error.contains("`two`"), "{error}");
+    }
+}

@@ -2,8 +2,7 @@
 //!
 //! Time is a vector clock per warp: `clocks[v][w]` is the last epoch of warp `w` that warp `v`
 //! is ordered behind. A barrier joins the clocks of the warps it holds and starts a new epoch
-//! in each; `bar.warp.sync` and the other warp-wide `.sync` instructions start a new epoch in
-//! theirs. Two accesses of different threads are ordered if the later warp's clock covers the
+//! in each; `bar.warp.sync` starts a new epoch in its own (shuffles and votes order no memory). Two accesses of different threads are ordered if the later warp's clock covers the
 //! earlier epoch.
 //!
 //! A cell remembers its last write and two reads by different threads. With barriers of the
@@ -82,6 +81,9 @@ pub(crate) struct Shadow {
     shift: u32,
     warps: usize,
     clocks: Vec<u32>,
+    /// The first read of unwritten memory. It waits for the next barrier or the end of the block:
+    /// if another thread writes there before, the kernel lacks a barrier, and the race says more.
+    deferred: Option<(Actor, Box<Raw>)>,
     pub races: bool,
     pub uninitialized: bool,
 }
@@ -94,6 +96,7 @@ impl Shadow {
         self.cells
             .resize(bytes.div_ceil(1 << self.shift), Cell::default());
         self.warps = warps;
+        self.deferred = None;
         self.clocks.clear();
         self.clocks.resize(warps * warps, 0);
         (0..warps).for_each(|w| self.clocks[w * warps + w] = 1);
@@ -117,6 +120,16 @@ impl Shadow {
     /// A warp-wide synchronisation of warp `w`.
     pub fn warp_sync(&mut self, w: usize) {
         self.clocks[w * self.warps + w] += 1;
+    }
+
+    /// Whether a read of unwritten memory waits to be reported.
+    pub fn has_deferred(&self) -> bool {
+        self.deferred.is_some()
+    }
+
+    /// That read and who did it.
+    pub fn take_deferred(&mut self) -> Option<(Actor, Box<Raw>)> {
+        self.deferred.take()
     }
 
     fn ordered(&self, earlier: Touch, actor: Actor) -> bool {
@@ -185,10 +198,12 @@ impl Shadow {
         Ok(())
     }
 
-    fn bad_read(&self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
+    fn bad_read(&mut self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
         if !write.has(VALID) {
-            if self.uninitialized {
-                return Err(self.raw(FaultKind::Uninitialized, index, "shared memory", None));
+            if self.uninitialized && self.deferred.is_none() {
+                let mut raw = self.raw(FaultKind::Uninitialized, index, "shared memory", None);
+                raw.lane = actor.thread % 32;
+                self.deferred = Some((actor, raw));
             }
         } else if self.races && write.has(PENDING) {
             let detail = "read before cp.async.wait_group or wait_all";
@@ -330,9 +345,9 @@ mod tests {
             s.access(20, 4, Use::Read, by(40)).unwrap_err().kind,
             FaultKind::SharedRace
         );
-        assert_eq!(
-            s.access(32, 4, Use::Read, by(0)).unwrap_err().kind,
-            FaultKind::Uninitialized
-        );
+        s.access(32, 4, Use::Read, by(0)).unwrap();
+        assert_eq!(s.take_deferred().unwrap().1.kind, FaultKind::Uninitialized);
+        let late = s.access(32, 4, Use::Write, by(33)).unwrap_err();
+        assert_eq!(late.kind, FaultKind::SharedRace);
     }
 }

@@ -32,14 +32,14 @@ impl Barriers {
         self.held >> w & 1 == 1
     }
 
-    /// Warp `w` arrives; the barrier completes if it is the last one.
+    /// Warp `w` arrives; the barrier completes if it is the last one. Returns whether it did.
     pub fn arrive(
         &mut self,
         w: usize,
         arrival: Arrival,
         warps: &mut [Warp],
         env: &mut Env<'_, '_>,
-    ) -> Checked<()> {
+    ) -> Checked<bool> {
         let Some(barrier) = self.all.get_mut(arrival.id as usize) else {
             let detail = format!("barrier {}; there are {COUNT}", arrival.id);
             return Err(Raw::new(FaultKind::InvalidOperand, 0, detail));
@@ -80,8 +80,9 @@ impl Barriers {
         if barrier.arrived.len() as u32 == expected {
             let arrived = std::mem::take(&mut barrier.arrived);
             self.complete(&arrived, warps, env);
+            return Ok(true);
         }
-        Ok(())
+        Ok(false)
     }
 
     fn complete(

@@ -63,17 +63,36 @@ impl Block {
             counts,
             check_shared: frozen.options.checks.races || frozen.options.checks.uninitialized,
         };
-        schedule(&mut self.warps, &mut self.barriers, &mut env)
+        let outcome = schedule(&mut self.warps, &mut self.barriers, &mut env);
+        self.decide(outcome)
             .map_err(|(w, raw)| describe(module, frozen, &self.warps[w], id, *raw))
+    }
+
+    /// A read of unwritten memory comes before whatever followed from it, save a race, which
+    /// explains it.
+    fn decide(&mut self, outcome: Outcome) -> Outcome {
+        if let Err((_, raw)) = &outcome
+            && matches!(raw.kind, FaultKind::SharedRace | FaultKind::AsyncNotWaited)
+        {
+            return outcome;
+        }
+        match self.shadow.take_deferred() {
+            Some((actor, raw)) => {
+                let w = actor.thread as usize / WARP;
+                self.warps[w].pc = actor.pc;
+                Err((w, raw))
+            }
+            None => outcome,
+        }
     }
 }
 
-/// Gives the warps turns until all are done. A fault comes with the index of its warp.
-fn schedule(
-    warps: &mut [Warp],
-    barriers: &mut Barriers,
-    env: &mut Env<'_, '_>,
-) -> Result<(), (usize, Box<Raw>)> {
+/// A fault comes with the index of its warp.
+type Outcome = Result<(), (usize, Box<Raw>)>;
+
+/// Gives the warps turns until all are done, or until a barrier completes behind a read of
+/// unwritten memory.
+fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) -> Outcome {
     let mut issued = 0u64;
     loop {
         let mut progress = false;
@@ -86,9 +105,12 @@ fn schedule(
             let stop = warps[w].run(env, TURN).map_err(|raw| (w, raw))?;
             issued += warps[w].issued - before;
             if let Stop::Barrier(arrival) = stop {
-                barriers
+                let completed = barriers
                     .arrive(w, arrival, warps, env)
                     .map_err(|raw| (w, raw))?;
+                if completed && env.shadow.has_deferred() {
+                    return Ok(());
+                }
             }
             if issued > env.frozen.options.max_warp_instructions {
                 let limit = env.frozen.options.max_warp_instructions;

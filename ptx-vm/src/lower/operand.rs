@@ -54,7 +54,9 @@ impl Lowerer<'_> {
 
     /// A source of at most 32 bits.
     pub(super) fn r(&mut self, operand: &Operand, ty: Ty) -> Result<R, ParseError> {
-        if let Operand::Word(name) = operand {
+        if let Operand::Word(name) = operand
+            && name != "WARP_SZ"
+        {
             if let Some(special) = Special::parse(name) {
                 return Ok(self.files.special(special));
             }
@@ -80,6 +82,7 @@ impl Lowerer<'_> {
     /// A 64-bit source.
     pub(super) fn d(&mut self, operand: &Operand, ty: Ty) -> Result<D, ParseError> {
         if let Operand::Word(name) = operand
+            && name != "WARP_SZ"
             && Special::parse(name).is_none()
         {
             match self.lookup(name)? {

@@ -142,7 +142,7 @@ impl Parser<'_> {
                 let name = self.name()?;
                 if self.take('|') {
                     Ok(Operand::Pair(name, self.name()?))
-                } else if matches!(self.peek(), Token::Punct('+' | '-')) {
+                } else if self.peek() == Token::Punct('+') {
                     Ok(Operand::Offset(name, self.offset()?))
                 } else {
                     Ok(Operand::Word(name))
@@ -163,17 +163,11 @@ impl Parser<'_> {
         Ok(out)
     }
 
-    /// `+n`, `-n`, `+-n`, repeated.
+    /// `+n` or `+-n`, repeated.
     fn offset(&mut self) -> Result<i64, ParseError> {
         let mut total = 0i128;
-        loop {
-            if self.take('+') {
-                total += self.integer()?;
-            } else if self.peek() == Token::Punct('-') {
-                total += self.integer()?;
-            } else {
-                break;
-            }
+        while self.take('+') {
+            total += self.integer()?;
             if total.unsigned_abs() > i64::MAX as u128 {
                 return self.error("offset does not fit 64 bits");
             }

@@ -17,7 +17,13 @@ fn assemble(ptxas: &str, source: &str) {
     let name = format!("ptx-vm-{:016x}.ptx", RandomState::new().hash_one(source));
     let path = std::env::temp_dir().join(name);
     std::fs::write(&path, source).expect("a temporary file");
-    let arch = if source.contains("sm_90a") { "sm_90a" } else if source.contains("sm_90") { "sm_90" } else { "sm_80" };
+    let arch = if source.contains("sm_90a") {
+        "sm_90a"
+    } else if source.contains("sm_90") {
+        "sm_90"
+    } else {
+        "sm_80"
+    };
     let output = std::process::Command::new(ptxas)
         .arg(format!("-arch={arch}"))
         .args(["-o", "/dev/null"])
@@ -47,7 +53,13 @@ pub fn run(
     args: Vec<Arg>,
     options: &Options,
 ) -> Result<Report, RunError> {
-    let launch = Launch { entry: "k".into(), grid, block, shared_bytes: 0, args };
+    let launch = Launch {
+        entry: "k".into(),
+        grid,
+        block,
+        shared_bytes: 0,
+        args,
+    };
     Machine::default().run(module, memory, &launch, options)
 }
 
@@ -56,7 +68,14 @@ pub fn run_out(text: &str, threads: u32, words: usize) -> Result<(Vec<u32>, Repo
     let module = module(text);
     let mut memory = Memory::new();
     let out = memory.alloc_u32("out", &vec![0xdead_beef; words]);
-    let report = run(&module, &mut memory, [1; 3], [threads, 1, 1], vec![out.into()], &Options::default())?;
+    let report = run(
+        &module,
+        &mut memory,
+        [1; 3],
+        [threads, 1, 1],
+        vec![out.into()],
+        &Options::default(),
+    )?;
     Ok((memory.read_u32(out, words).expect("written"), report))
 }
 
@@ -66,8 +85,18 @@ pub fn fault(text: &str, threads: u32) -> Fault {
     let mut memory = Memory::new();
     let out = memory.alloc_u32("out", &vec![0; 1024]);
     let args = vec![out.into()];
-    let options = Options { max_warp_instructions: 1 << 20, ..Options::default() };
-    match run(&module, &mut memory, [1; 3], [threads, 1, 1], args, &options) {
+    let options = Options {
+        max_warp_instructions: 1 << 20,
+        ..Options::default()
+    };
+    match run(
+        &module,
+        &mut memory,
+        [1; 3],
+        [threads, 1, 1],
+        args,
+        &options,
+    ) {
         Err(RunError::Fault(fault)) => *fault,
         other => panic!("a fault was expected, not {other:?}"),
     }
@@ -90,8 +119,15 @@ pub fn eval32(body: &str, rows: &[[u32; 3]]) -> Vec<u32> {
     let input = memory.alloc_u32("in", rows.as_flattened());
     let out = memory.alloc("out", rows.len() * 4);
     let args = vec![input.into(), out.into()];
-    run(&module, &mut memory, [1; 3], [rows.len() as u32, 1, 1], args, &Options::default())
-        .unwrap_or_else(|error| panic!("{error}\n{body}"));
+    run(
+        &module,
+        &mut memory,
+        [1; 3],
+        [rows.len() as u32, 1, 1],
+        args,
+        &Options::default(),
+    )
+    .unwrap_or_else(|error| panic!("{error}\n{body}"));
     memory.read_u32(out, rows.len()).expect("written")
 }
 
@@ -109,8 +145,15 @@ pub fn eval64(body: &str, row: [u64; 3]) -> u64 {
     let out = memory.alloc("out", 8);
     let mut args: Vec<Arg> = row.map(Arg::from).to_vec();
     args.push(out.into());
-    run(&module, &mut memory, [1; 3], [1; 3], args, &Options::default())
-        .unwrap_or_else(|error| panic!("{error}\n{body}"));
+    run(
+        &module,
+        &mut memory,
+        [1; 3],
+        [1; 3],
+        args,
+        &Options::default(),
+    )
+    .unwrap_or_else(|error| panic!("{error}\n{body}"));
     let mut bytes = [0; 8];
     memory.read(out, &mut bytes).expect("written");
     u64::from_le_bytes(bytes)
@@ -120,7 +163,10 @@ pub fn eval64(body: &str, row: [u64; 3]) -> u64 {
 pub fn check32(rows: &[(&str, [u32; 3], u32)]) {
     for (body, operands, expected) in rows {
         let got = eval32(body, &[*operands])[0];
-        assert_eq!(got, *expected, "{body} on {operands:x?}: got {got:#x}, expected {expected:#x}");
+        assert_eq!(
+            got, *expected,
+            "{body} on {operands:x?}: got {got:#x}, expected {expected:#x}"
+        );
     }
 }
 
@@ -128,7 +174,10 @@ pub fn check32(rows: &[(&str, [u32; 3], u32)]) {
 pub fn check64(rows: &[(&str, [u64; 3], u64)]) {
     for (body, operands, expected) in rows {
         let got = eval64(body, *operands);
-        assert_eq!(got, *expected, "{body} on {operands:x?}: got {got:#x}, expected {expected:#x}");
+        assert_eq!(
+            got, *expected,
+            "{body} on {operands:x?}: got {got:#x}, expected {expected:#x}"
+        );
     }
 }
 

@@ -81,6 +81,7 @@ mod lower;
 mod memory;
 mod module;
 pub mod parse;
+mod tensor_map;
 
 pub use check::{Checks, Collision, Fault, FaultKind, RunError};
 pub use count::{
@@ -92,3 +93,4 @@ pub use ir::WARP;
 pub use memory::{Memory, MemoryError, Ptr};
 pub use module::Module;
 pub use parse::ParseError;
+pub use tensor_map::{Swizzle, TENSOR_MAP_BYTES, TensorMap, TensorMapError};

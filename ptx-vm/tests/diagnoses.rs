@@ -47,7 +47,7 @@ fn a_missing_barrier_is_a_race() {
     assert_eq!(fault.text, "ld.shared.f32 %r26, [%r23];");
     let other = fault.other.as_ref().expect("the write");
     assert!(other.text.starts_with("st.shared.f32"), "{other:?}");
-    assert_ne!(other.thread, fault.thread);
+    assert_ne!(other.thread, Some(fault.thread));
     // The second separates the loads from the stores of the next tile.
     let error = product("\tbar.sync 0;\n\tadd.s64", "\tadd.s64").unwrap_err();
     let fault = error.fault().expect("a fault");

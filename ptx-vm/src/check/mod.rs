@@ -64,8 +64,8 @@ pub struct Collision {
     pub line: u32,
     /// That line, trimmed.
     pub text: String,
-    /// Its thread within the block.
-    pub thread: [u32; 3],
+    /// Its thread within the block; `None` when a unit of the hardware acted for threads.
+    pub thread: Option<[u32; 3]>,
 }
 
 /// A diagnosis.
@@ -107,12 +107,11 @@ impl fmt::Display for Fault {
             write!(f, ": {}", self.detail)?;
         }
         if let Some(o) = &self.other {
-            let [x, y, z] = o.thread;
-            write!(
-                f,
-                "; {} by thread ({x}, {y}, {z}) at PTX line {} `{}`",
-                o.action, o.line, o.text
-            )?;
+            write!(f, "; {}", o.action)?;
+            if let Some([x, y, z]) = o.thread {
+                write!(f, " by thread ({x}, {y}, {z})")?;
+            }
+            write!(f, " at PTX line {} `{}`", o.line, o.text)?;
         }
         Ok(())
     }

@@ -5,13 +5,18 @@
 //! in each; `bar.warp.sync` starts a new epoch in its own (shuffles and votes order no memory). Two accesses of different threads are ordered if the later warp's clock covers the
 //! earlier epoch.
 //!
+//! What units of the hardware do on behalf of threads has clocks of its own: one for bulk copies,
+//! one for the tensor instructions of each warpgroup. A thread is ordered behind such an access
+//! when it has waited for it (`mbarrier`, `wgmma.wait_group`, `cp.async.bulk.wait_group`). An
+//! mbarrier carries the clocks of those that arrive to those that wait.
+//!
 //! A cell remembers its last write and two reads by different threads. With barriers of the
 //! whole block that finds every race that the executed order exhibits; with named barriers of
 //! some warps a third unordered reader can hide behind two ordered ones.
 
 use super::{Checked, FaultKind, Raw};
 
-/// One remembered access: valid, pending, atomic, thread (10 bits), instruction (22), epoch (29).
+/// One remembered access: valid, pending, atomic, thread (11 bits), instruction (21), epoch (29).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Touch(u64);
 
@@ -24,8 +29,8 @@ impl Touch {
         Self(
             VALID
                 | flags
-                | u64::from(thread & 0x3ff) << 51
-                | u64::from(pc & 0x3f_ffff) << 29
+                | u64::from(thread & 0x7ff) << 50
+                | u64::from(pc & 0x1f_ffff) << 29
                 | u64::from(epoch & 0x1fff_ffff),
         )
     }
@@ -35,11 +40,11 @@ impl Touch {
     }
 
     fn thread(self) -> u32 {
-        (self.0 >> 51) as u32 & 0x3ff
+        (self.0 >> 50) as u32 & 0x7ff
     }
 
     fn pc(self) -> u32 {
-        (self.0 >> 29) as u32 & 0x3f_ffff
+        (self.0 >> 29) as u32 & 0x1f_ffff
     }
 
     fn epoch(self) -> u32 {
@@ -80,6 +85,8 @@ pub(crate) struct Shadow {
     /// log2 of the bytes per cell: 0, or 2 where no access is narrower than a word.
     shift: u32,
     warps: usize,
+    /// Warps, the unit of bulk copies, the tensor unit of each warpgroup.
+    agents: usize,
     clocks: Vec<u32>,
     /// The first read of unwritten memory. It waits for the next barrier or the end of the block:
     /// if another thread writes there before, the kernel lacks a barrier, and the race says more.
@@ -98,13 +105,15 @@ impl Shadow {
         self.warps = warps;
         self.deferred = None;
         self.clocks.clear();
-        self.clocks.resize(warps * warps, 0);
-        (0..warps).for_each(|w| self.clocks[w * warps + w] = 1);
+        self.agents = warps + 1 + warps.div_ceil(4);
+        let n = self.agents;
+        self.clocks.resize(n * n, 0);
+        (0..n).for_each(|w| self.clocks[w * n + w] = 1);
     }
 
     /// A barrier that `members` have reached.
     pub fn join(&mut self, members: &[usize]) {
-        let n = self.warps;
+        let n = self.agents;
         let mut joined = vec![0; n];
         for &m in members {
             for (j, c) in joined.iter_mut().zip(&self.clocks[m * n..]) {
@@ -119,7 +128,92 @@ impl Shadow {
 
     /// A warp-wide synchronisation of warp `w`.
     pub fn warp_sync(&mut self, w: usize) {
-        self.clocks[w * self.warps + w] += 1;
+        self.clocks[w * self.agents + w] += 1;
+    }
+
+    /// The unit that does bulk copies.
+    pub fn copier(&self) -> usize {
+        self.warps
+    }
+
+    /// The tensor unit of warp `w`'s warpgroup.
+    pub fn tensor_unit(&self, w: usize) -> usize {
+        self.warps + 1 + w / 4
+    }
+
+    /// Starts an epoch of a unit, for one operation; returns it.
+    pub fn tick(&mut self, unit: usize) -> u32 {
+        let clock = &mut self.clocks[unit * self.agents + unit];
+        *clock += 1;
+        *clock
+    }
+
+    /// Warp `w` has waited for what `unit` did up to `epoch`.
+    pub fn observe(&mut self, w: usize, unit: usize, epoch: u32) {
+        let clock = &mut self.clocks[w * self.agents + unit];
+        *clock = (*clock).max(epoch);
+    }
+
+    /// Joins the clocks of warp `w` into `into`, and starts a new epoch in `w`.
+    pub fn release(&mut self, w: usize, into: &mut Vec<u32>) {
+        into.resize(self.agents, 0);
+        let row = &mut self.clocks[w * self.agents..(w + 1) * self.agents];
+        into.iter_mut().zip(row.iter()).for_each(|(i, c)| *i = (*i).max(*c));
+        row[w] += 1;
+    }
+
+    /// Joins `from` into the clocks of warp `w`.
+    pub fn acquire(&mut self, w: usize, from: &[u32]) {
+        let row = &mut self.clocks[w * self.agents..(w + 1) * self.agents];
+        // The warp's own entry is its present epoch, which `from` cannot exceed.
+        row.iter_mut().zip(from).for_each(|(c, f)| *c = (*c).max(*f));
+    }
+
+    /// An access by `unit` in its `epoch`, issued by `actor`, who must be ordered behind what the
+    /// access conflicts with.
+    pub fn unit_access(
+        &mut self,
+        offset: u64,
+        bytes: u32,
+        write: bool,
+        actor: Actor,
+        (unit, epoch): (usize, u32),
+    ) -> Checked<()> {
+        let touch = Touch::new(unit as u32 * 32, actor.pc, epoch, 0);
+        let first = offset as usize >> self.shift;
+        let last = (offset as usize + bytes as usize - 1) >> self.shift;
+        for index in first..=last {
+            let cell = self.cells[index];
+            if write {
+                if self.races {
+                    self.write_conflicts(index, cell, Use::AsyncIssue, actor)?;
+                }
+                self.cells[index] = Cell { write: touch, reads: [Touch(0); 2] };
+                continue;
+            }
+            if !cell.write.has(VALID) || cell.write.has(PENDING) || cell.write.thread() != actor.thread {
+                self.bad_read_unless_ordered(index, cell.write, actor)?;
+            }
+            let reads = &mut self.cells[index].reads;
+            if !reads[0].has(VALID) || reads[0].thread() == touch.thread() {
+                reads[0] = touch;
+            } else {
+                reads[1] = touch;
+            }
+        }
+        Ok(())
+    }
+
+    fn bad_read_unless_ordered(&mut self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
+        if write.has(VALID) && !write.has(PENDING) && self.ordered(write, actor) {
+            return Ok(());
+        }
+        self.bad_read(index, write, actor)
+    }
+
+    /// Whether a unit did this access, rather than a thread.
+    fn by_unit(&self, touch: Touch) -> bool {
+        touch.thread() as usize / 32 >= self.warps
     }
 
     /// Whether a read of unwritten memory waits to be reported.
@@ -134,7 +228,7 @@ impl Shadow {
 
     fn ordered(&self, earlier: Touch, actor: Actor) -> bool {
         let (w, v) = (earlier.thread() as usize / 32, actor.thread as usize / 32);
-        let clock = self.clocks[v * self.warps + w];
+        let clock = self.clocks[v * self.agents + w];
         if w == v {
             earlier.epoch() < clock
         } else {
@@ -157,7 +251,7 @@ impl Shadow {
     fn cell(&mut self, index: usize, how: Use, actor: Actor) -> Checked<()> {
         let cell = self.cells[index];
         let w = actor.thread as usize / 32;
-        let epoch = self.clocks[w * self.warps + w];
+        let epoch = self.clocks[w * self.agents + w];
         if how == Use::Read {
             // The common case first: written before the last barrier, or by this thread.
             let known = cell.write.has(VALID) && !cell.write.has(PENDING);
@@ -213,6 +307,9 @@ impl Shadow {
                 detail,
                 Some(("cp.async", write)),
             ));
+        } else if self.races && self.by_unit(write) && !self.ordered(write, actor) {
+            let detail = "read before the wait for a bulk copy";
+            return Err(self.raw(FaultKind::AsyncNotWaited, index, detail, Some(("copy", write))));
         } else if self.races && write.thread() != actor.thread && !self.ordered(write, actor) {
             return Err(self.raw(FaultKind::SharedRace, index, "read", Some(("write", write))));
         }
@@ -221,7 +318,7 @@ impl Shadow {
 
     fn write_conflicts(&self, index: usize, cell: Cell, how: Use, actor: Actor) -> Checked<()> {
         let name = match how {
-            Use::AsyncIssue => "cp.async",
+            Use::AsyncIssue => "copy",
             Use::Atomic => "atomic",
             _ => "write",
         };
@@ -242,10 +339,18 @@ impl Shadow {
         let same = how == Use::SameWrite
             && write.pc() == actor.pc
             && write.thread() / 32 == actor.thread / 32;
+        if unordered(write) && self.by_unit(write) {
+            let detail = format!("{name} before the wait for a bulk copy");
+            return Err(self.raw(FaultKind::AsyncNotWaited, index, detail, Some(("copy", write))));
+        }
         if unordered(write) && !both_atomic && !same {
             return Err(self.raw(FaultKind::SharedRace, index, name, Some(("write", write))));
         }
         for read in cell.reads {
+            if unordered(read) && self.by_unit(read) {
+                let detail = format!("{name} while a unit may still read");
+                return Err(self.raw(FaultKind::AsyncNotWaited, index, detail, Some(("asynchronous read", read))));
+            }
             if unordered(read) {
                 return Err(self.raw(FaultKind::SharedRace, index, name, Some(("read", read))));
             }
@@ -256,7 +361,7 @@ impl Shadow {
     /// The copy of `actor` into these bytes has been waited for.
     pub fn complete(&mut self, offset: u64, bytes: u32, actor: Actor) {
         let w = actor.thread as usize / 32;
-        let epoch = self.clocks[w * self.warps + w];
+        let epoch = self.clocks[w * self.agents + w];
         let first = offset as usize >> self.shift;
         let last = (offset as usize + bytes as usize - 1) >> self.shift;
         for index in first..=last {

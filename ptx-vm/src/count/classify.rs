@@ -1,7 +1,7 @@
 //! What an instruction counts as: decided once, when the kernel is lowered.
 
 use super::{Class, FlopRate, Pipe};
-use crate::ir::{Bin, Fp, HalfFormat, Inst, Space, Tri};
+use crate::ir::{Bin, Fp, HalfFormat, Inst, MatrixTy, Space, Tri};
 
 /// Class and operations of an instruction.
 pub(crate) fn classify(inst: &Inst) -> (Class, FlopRate) {
@@ -31,7 +31,7 @@ pub(crate) fn classify(inst: &Inst) -> (Class, FlopRate) {
             } else {
                 Pipe::Bf16
             };
-            (Class::Float, float(*op, pipe, 1 + u8::from(*packed)))
+            (Class::Float, float(*op, pipe, 1 + u32::from(*packed)))
         }
         Inst::Tri32 {
             op: Tri::Mad | Tri::MadHiU | Tri::MadHiS | Tri::Mad24U | Tri::Mad24S,
@@ -103,6 +103,11 @@ pub(crate) fn classify(inst: &Inst) -> (Class, FlopRate) {
         }
         Inst::Atomic(_) => (Class::Atomic, none),
         Inst::AsyncCopy { .. } | Inst::AsyncCommit | Inst::AsyncWait { .. } => (Class::Async, none),
+        Inst::Mma(mma) => (Class::Tensor, tensor(mma.ty, 2 * 16 * 8 * mma.k / 32)),
+        Inst::Wgmma(wgmma) => (Class::Tensor, tensor(wgmma.ty, 2 * 64 * wgmma.n * wgmma.k / 128)),
+        Inst::WgmmaCommit | Inst::WgmmaWait { .. } | Inst::Matrix { .. } => (Class::Tensor, none),
+        Inst::Bulk(_) | Inst::BulkCommit | Inst::BulkWait { .. } => (Class::Async, none),
+        Inst::Mbarrier { .. } | Inst::MbarrierWait { .. } => (Class::Barrier, none),
         Inst::Barrier { .. } | Inst::WarpBarrier { .. } | Inst::Fence => (Class::Barrier, none),
         Inst::Shuffle { .. }
         | Inst::Vote { .. }
@@ -118,7 +123,7 @@ pub(crate) fn classify(inst: &Inst) -> (Class, FlopRate) {
 
 /// Negation, absolute value, minimum and maximum are no floating-point operations in the
 /// roofline's sense; division and roots count one.
-fn float(op: Fp, pipe: Pipe, lanes: u8) -> FlopRate {
+fn float(op: Fp, pipe: Pipe, lanes: u32) -> FlopRate {
     let operations = match op {
         Fp::Fma => 2,
         Fp::Neg | Fp::Abs | Fp::CopySign | Fp::Min { .. } | Fp::Max { .. } => 0,
@@ -130,6 +135,16 @@ fn float(op: Fp, pipe: Pipe, lanes: u8) -> FlopRate {
         fused: op == Fp::Fma,
         approximate: false,
     }
+}
+
+/// A matrix product, of which each thread is given its share.
+fn tensor(ty: MatrixTy, operations: u32) -> FlopRate {
+    let pipe = match ty {
+        MatrixTy::F16 => Pipe::TensorF16,
+        MatrixTy::Bf16 => Pipe::TensorBf16,
+        MatrixTy::Tf32 => Pipe::TensorTf32,
+    };
+    FlopRate { pipe: Some(pipe), operations, fused: true, approximate: true }
 }
 
 /// Whether an instruction may access shared memory in units smaller than 4 bytes.

@@ -16,8 +16,11 @@ pub(crate) struct PcCount {
     pub global_requests: u64,
     pub shared_threads: u64,
     pub shared_requests: u64,
-    /// Bytes that `cp.async` read: fewer than its size where it fills with zeros.
+    /// Bytes that asynchronous copies moved in global memory: fewer than their size where they
+    /// fill with zeros.
     pub async_bytes: u64,
+    /// Bytes that bulk copies moved in shared memory.
+    pub bulk_bytes: u64,
 }
 
 /// Counters of all instructions of a kernel.
@@ -48,6 +51,7 @@ impl Counts {
             a.shared_threads += b.shared_threads;
             a.shared_requests += b.shared_requests;
             a.async_bytes += b.async_bytes;
+            a.bulk_bytes += b.bulk_bytes;
         }
         self.blocks += other.blocks;
         self
@@ -102,6 +106,9 @@ fn flops(report: &mut Report, op: &Op, count: &PcCount) {
         Some(Pipe::Bf16) => flops.bf16 += operations,
         Some(Pipe::F32) => flops.f32 += operations,
         Some(Pipe::F64) => flops.f64 += operations,
+        Some(Pipe::TensorF16) => flops.tensor_f16 += operations,
+        Some(Pipe::TensorBf16) => flops.tensor_bf16 += operations,
+        Some(Pipe::TensorTf32) => flops.tensor_tf32 += operations,
         Some(Pipe::Integer) => flops.integer += operations,
         None => {}
     }
@@ -124,6 +131,21 @@ fn traffic(report: &mut Report, op: &Op, count: &PcCount) {
         }
         Inst::Atomic(atom) => u64::from(atom.ty.bytes()),
         Inst::AsyncCopy { bytes, .. } => u64::from(*bytes),
+        Inst::Matrix { regs, .. } => 4 * regs.len() as u64,
+        Inst::Bulk(bulk) if bulk.barrier.is_some() => {
+            global.load_bytes += count.async_bytes;
+            global.load_requests += count.global_requests;
+            global.load_sectors += count.sectors;
+            shared.store_bytes += count.bulk_bytes;
+            return;
+        }
+        Inst::Bulk(_) => {
+            global.store_bytes += count.async_bytes;
+            global.store_requests += count.global_requests;
+            global.store_sectors += count.sectors;
+            shared.load_bytes += count.bulk_bytes;
+            return;
+        }
         _ => return,
     };
     let (global_bytes, shared_bytes) = (bytes * count.global_threads, bytes * count.shared_threads);
@@ -131,6 +153,7 @@ fn traffic(report: &mut Report, op: &Op, count: &PcCount) {
     shared.wavefronts += count.wavefronts;
     shared.ideal_wavefronts += count.ideal_wavefronts;
     match &op.inst {
+        Inst::Matrix { store: true, .. } => shared.store_bytes += shared_bytes,
         Inst::Store(_) => {
             global.store_bytes += global_bytes;
             global.store_requests += count.global_requests;

@@ -23,13 +23,19 @@ pub enum Pipe {
     F64,
     /// Integer arithmetic, logic, shifts.
     Integer,
+    /// Tensor cores, half-precision operands.
+    TensorF16,
+    /// Tensor cores, bfloat16 operands.
+    TensorBf16,
+    /// Tensor cores, TF32 operands.
+    TensorTf32,
 }
 
 /// Operations that one thread does in one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FlopRate {
     pub pipe: Option<Pipe>,
-    pub operations: u8,
+    pub operations: u32,
     /// Fused multiply-add among them.
     pub fused: bool,
     /// Computed within the ISA's error bound, not bit-exact.
@@ -63,8 +69,10 @@ pub enum Class {
     Param,
     /// Atomics and reductions in memory.
     Atomic,
-    /// `cp.async` copies, their commits and waits.
+    /// Asynchronous copies, their commits and waits.
     Async,
+    /// Matrix products on tensor cores and their fragment loads.
+    Tensor,
     /// Barriers and fences.
     Barrier,
     /// Shuffles, votes, matches, warp reductions.
@@ -86,6 +94,12 @@ pub struct Flops {
     pub f32: u64,
     /// Double-precision operations.
     pub f64: u64,
+    /// Operations of tensor cores on half-precision operands.
+    pub tensor_f16: u64,
+    /// Operations of tensor cores on bfloat16 operands.
+    pub tensor_bf16: u64,
+    /// Operations of tensor cores on TF32 operands.
+    pub tensor_tf32: u64,
     /// Of the above, operations that came from fused multiply-adds.
     pub fused: u64,
     /// Integer operations; not part of [`total`](Self::total).
@@ -99,14 +113,14 @@ impl Flops {
     /// Floating-point operations of all precisions.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.f16 + self.bf16 + self.f32 + self.f64
+        self.f16 + self.bf16 + self.f32 + self.f64 + self.tensor_f16 + self.tensor_bf16 + self.tensor_tf32
     }
 }
 
 /// Global-memory traffic as the threads asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GlobalTraffic {
-    /// Bytes loaded, summed over threads; `cp.async` sources included.
+    /// Bytes loaded, summed over threads; sources of asynchronous copies included.
     pub load_bytes: u64,
     /// Bytes stored, summed over threads.
     pub store_bytes: u64,
@@ -124,13 +138,13 @@ pub struct GlobalTraffic {
     pub atomic_sectors: u64,
 }
 
-/// Shared-memory traffic. A wavefront is one pass over the 32 banks of 4 bytes; 8-byte accesses
+/// Shared-memory traffic, without the operands that `wgmma` reads by itself. A wavefront is one pass over the 32 banks of 4 bytes; 8-byte accesses
 /// are served in two halves of the warp and 16-byte ones in four quarters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SharedTraffic {
     /// Bytes loaded, summed over threads.
     pub load_bytes: u64,
-    /// Bytes stored, summed over threads; `cp.async` destinations included.
+    /// Bytes stored, summed over threads; destinations of asynchronous copies included.
     pub store_bytes: u64,
     /// Warp-wide instructions.
     pub requests: u64,

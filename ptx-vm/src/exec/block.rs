@@ -1,6 +1,7 @@
 //! A block: its warps, its shared memory, whose turn it is.
 
 use super::barrier::Barriers;
+use super::mbarrier::Mbarriers;
 use super::warp::{Env, Frozen, Stop, Warp};
 use crate::check::shadow::Shadow;
 use crate::check::{Collision, Fault, FaultKind, Raw};
@@ -11,6 +12,10 @@ use crate::module::Module;
 /// Warp instructions of one turn.
 const TURN: u32 = 4096;
 
+/// Rounds in which every warp that can run only waits for mbarriers, and none changes, after
+/// which the block is stuck. A loop that gives up after some tries has left by then.
+const FRUITLESS_ROUNDS: u32 = 1000;
+
 /// Memory of a block, kept from block to block to spare allocations.
 #[derive(Default)]
 pub(crate) struct Block {
@@ -18,6 +23,7 @@ pub(crate) struct Block {
     shared: Vec<u32>,
     shadow: Shadow,
     barriers: Barriers,
+    mbarriers: Mbarriers,
 }
 
 /// Coordinates of linear thread `thread` in a block of shape `block`.
@@ -56,10 +62,12 @@ impl Block {
             n,
         );
         self.barriers.reset();
+        self.mbarriers.reset();
         let mut env = Env {
             frozen,
             shared: &mut self.shared,
             shadow: &mut self.shadow,
+            mbarriers: &mut self.mbarriers,
             counts,
             check_shared: frozen.options.checks.races || frozen.options.checks.uninitialized,
         };
@@ -93,9 +101,11 @@ type Outcome = Result<(), (usize, Box<Raw>)>;
 /// Gives the warps turns until all are done, or until a barrier completes behind a read of
 /// unwritten memory.
 fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) -> Outcome {
-    let mut issued = 0u64;
+    let (mut issued, mut fruitless) = (0u64, 0);
     loop {
-        let mut progress = false;
+        let changes = env.mbarriers.changes;
+        let (mut progress, mut waiter) = (false, None);
+        let mut only_waits = true;
         for w in 0..warps.len() {
             if warps[w].is_done() || barriers.holds(w) {
                 continue;
@@ -104,6 +114,11 @@ fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) 
             let before = warps[w].issued;
             let stop = warps[w].run(env, TURN).map_err(|raw| (w, raw))?;
             issued += warps[w].issued - before;
+            if let Stop::Wait = stop {
+                waiter = Some(w);
+            } else {
+                only_waits = false;
+            }
             if let Stop::Barrier(arrival) = stop {
                 let completed = barriers
                     .arrive(w, arrival, warps, env)
@@ -124,6 +139,10 @@ fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) 
         if !progress {
             return Err(barriers.stuck(warps));
         }
+        fruitless = if only_waits && env.mbarriers.changes == changes { fruitless + 1 } else { 0 };
+        if let Some(w) = waiter.filter(|_| fruitless > FRUITLESS_ROUNDS) {
+            return Err((w, warps[w].fruitless(env)));
+        }
     }
 }
 
@@ -136,6 +155,7 @@ fn describe(
     raw: Raw,
 ) -> Box<Fault> {
     let shape = frozen.launch.block;
+    let threads: u32 = shape.iter().product();
     let line = |pc: u32| {
         frozen
             .program
@@ -157,7 +177,7 @@ fn describe(
             action: action.to_string(),
             line: line(pc),
             text: module.line(line(pc)).to_string(),
-            thread: thread_index(thread, shape),
+            thread: (thread < threads).then(|| thread_index(thread, shape)),
         }),
     })
 }

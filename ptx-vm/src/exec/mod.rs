@@ -11,6 +11,7 @@ mod async_copy;
 mod atomic;
 mod barrier;
 mod block;
+mod bulk;
 mod collective;
 mod convert;
 mod data;
@@ -18,9 +19,12 @@ mod dispatch;
 mod float;
 mod half;
 mod launch;
+mod matrix;
+mod mbarrier;
 mod predicate;
 mod round;
 mod warp;
+mod wgmma;
 
 pub use launch::{Arg, Launch, Machine, Options};
 

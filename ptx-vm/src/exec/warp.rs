@@ -1,6 +1,9 @@
 //! A warp: registers as structure of arrays, and the stack that holds diverged lanes.
 
 use super::async_copy::AsyncState;
+use super::bulk::BulkState;
+use super::mbarrier::{Mbarriers, Wait};
+use super::wgmma::WgmmaState;
 use super::block::thread_index;
 use super::launch::{Launch, Options};
 use super::{Lanes32, Lanes64, lanes};
@@ -29,6 +32,7 @@ pub(crate) struct Env<'a, 'f> {
     pub frozen: &'a Frozen<'f>,
     pub shared: &'a mut Vec<u32>,
     pub shadow: &'a mut Shadow,
+    pub mbarriers: &'a mut Mbarriers,
     pub counts: &'a mut Counts,
     pub check_shared: bool,
 }
@@ -58,6 +62,8 @@ pub(crate) struct Arrival {
 pub(crate) enum Stop {
     Done,
     Turn,
+    /// A wait for an mbarrier failed: others should run before it is tried again.
+    Wait,
     Barrier(Arrival),
 }
 
@@ -77,6 +83,10 @@ pub(crate) struct Warp {
     /// One bit per byte of `local`, four per word.
     pub local_written: Vec<u8>,
     pub copies: AsyncState,
+    pub bulk: BulkState,
+    pub products: WgmmaState,
+    /// Lanes of the last failed wait for an mbarrier.
+    pub waiting: u32,
     /// Instructions issued: the warp's clock.
     pub issued: u64,
     /// The instruction being executed.
@@ -131,6 +141,8 @@ impl Warp {
         self.local_written.clear();
         self.local_written.resize(words, 0);
         self.copies.reset();
+        self.bulk.reset();
+        self.products.reset();
         self.issued = 0;
         self.pc = 0;
         self.stack.clear();
@@ -310,6 +322,14 @@ impl Warp {
                             return self
                                 .arrival(env, (*kind, *aligned), *id, *threads, active)
                                 .map(Stop::Barrier);
+                        }
+                    }
+                    Inst::MbarrierWait { space, addr, parity, state, p } => {
+                        let wait = Wait { space: *space, addr: *addr, parity: *parity, state: *state, p: *p };
+                        if active != 0 && !self.mbarrier_wait(env, wait, active)? {
+                            self.waiting = active;
+                            self.save(pc + 1);
+                            return Ok(Stop::Wait);
                         }
                     }
                     inst => {

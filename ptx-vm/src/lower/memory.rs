@@ -226,6 +226,9 @@ impl<'a> Lowerer<'a> {
         if !m.take("async") {
             return m.fail("only cp.async is supported");
         }
+        if m.take("bulk") {
+            return self.bulk(i, m);
+        }
         if m.take("commit_group") {
             let [] = self.operands(i)?;
             return self.emit(Inst::AsyncCommit);
@@ -245,7 +248,7 @@ impl<'a> Lowerer<'a> {
         let only_16 = m.take("cg");
         if !only_16 && !m.take("ca") {
             return m
-                .fail("one of .ca, .cg is expected; bulk and mbarrier forms are not supported");
+                .fail("one of .ca, .cg is expected");
         }
         if !m.take("shared") && !m.take("shared::cta") {
             return m.fail("the destination is .shared");

@@ -2,6 +2,7 @@
 //! calls are inlined, branches learn where their lanes meet again.
 
 mod branch;
+mod bulk;
 mod call;
 mod compare;
 mod convert;
@@ -14,6 +15,7 @@ mod movement;
 pub(crate) mod names;
 mod operand;
 mod sync;
+mod tensor;
 
 use std::collections::HashMap;
 
@@ -28,7 +30,7 @@ use names::{Files, Name, Scopes};
 pub(crate) const FALSE: u32 = 0;
 
 /// Instructions a kernel may have after inlining.
-const MAX_CODE: usize = 1 << 21;
+const MAX_CODE: usize = 1 << 20;
 
 /// A parameter of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -400,6 +402,8 @@ impl<'a> Lowerer<'a> {
             "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => {
                 self.branch(i, m)
             }
+            "ldmatrix" | "stmatrix" | "mma" | "wgmma" | "setmaxnreg" => self.tensor(i, m),
+            "mbarrier" => self.mbarrier(i, m),
             "call" => self.call(i, m),
             opcode => self.fail(format!("instruction `{opcode}` is not supported")),
         }

@@ -26,7 +26,20 @@ impl<'a> Lowerer<'a> {
                 let [] = self.operands(i)?;
                 self.emit(Inst::Fence)
             }
+            "fence" if m.take("proxy") => {
+                if !m.take("async") {
+                    return m.fail("only fence.proxy.async is supported");
+                }
+                ["global", "shared::cta", "shared::cluster"].iter().for_each(|space| {
+                    m.take(space);
+                });
+                let [] = self.operands(i)?;
+                self.emit(Inst::Fence)
+            }
             "fence" => {
+                if m.take("mbarrier_init") && !(m.take("release") && m.take("cluster")) {
+                    return m.fail("fence.mbarrier_init.release.cluster is expected");
+                }
                 ["sc", "acq_rel", "acquire", "release"]
                     .iter()
                     .for_each(|order| {

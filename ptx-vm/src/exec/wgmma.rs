@@ -1,0 +1,225 @@
+//! `wgmma.mma_async` (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
+//!
+//! Each of the four warps computes its 16 of the 64 rows. The operands in shared memory are
+//! read, and the accumulators written, when the group is waited for: a kernel that does not wait
+//! sees the accumulators as they were. In the shadow the reads belong to the warpgroup's tensor
+//! unit from the moment of issue, so that overwriting an operand too early is found.
+//! Precision is that of `mma.sync` here.
+
+use super::matrix::{element, rounded};
+use super::warp::{Env, Warp};
+use super::WARP;
+use crate::check::shadow::Actor;
+use crate::check::{Checked, FaultKind, Raw};
+use crate::ir::{MatrixTy, R, Wgmma, WgmmaA};
+use crate::tensor_map::Swizzle;
+
+/// The left operand at issue: a descriptor, or this warp's fragment.
+#[derive(Debug, Clone, Copy)]
+enum Left {
+    Shared(Descriptor),
+    Fragment([[u32; WARP]; 4]),
+}
+
+/// A product that has been issued.
+#[derive(Debug)]
+struct Product {
+    ty: MatrixTy,
+    n: u32,
+    k: u32,
+    d: Vec<R>,
+    a: Left,
+    b: Descriptor,
+    accumulate: bool,
+    sign: f64,
+    transpose: (bool, bool),
+    epoch: u32,
+    group: u32,
+}
+
+/// Products in flight of a warp.
+#[derive(Debug, Default)]
+pub(crate) struct WgmmaState {
+    products: std::collections::VecDeque<Product>,
+    committed: u32,
+}
+
+impl WgmmaState {
+    pub fn reset(&mut self) {
+        self.products.clear();
+        self.committed = 0;
+    }
+
+    /// Closes the open group.
+    pub fn commit(&mut self) {
+        self.committed += 1;
+    }
+}
+
+/// A shared-memory matrix descriptor (PTX ISA, "Matrix Descriptor Format").
+#[derive(Debug, Clone, Copy)]
+struct Descriptor {
+    start: u64,
+    leading: u64,
+    stride: u64,
+    swizzle: Swizzle,
+}
+
+impl Descriptor {
+    fn decode(bits: u64) -> Self {
+        let field = |low: u32| (bits >> low & 0x3fff) << 4;
+        let swizzle = match bits >> 62 {
+            0 => Swizzle::None,
+            1 => Swizzle::B128,
+            2 => Swizzle::B64,
+            _ => Swizzle::B32,
+        };
+        Self { start: field(0), leading: field(16), stride: field(32), swizzle }
+    }
+
+    /// Offset in shared memory of element (`row`, `k`), where `row` counts along M or N.
+    fn place(&self, row: u64, k: u64, element: u64, transpose: bool) -> u64 {
+        let span = match self.swizzle {
+            Swizzle::None => 16,
+            other => u64::from(other.span()),
+        };
+        let plain = if self.swizzle == Swizzle::None {
+            // Core matrices of 8 rows of 16 bytes, each 128 bytes in one piece.
+            let per = 16 / element;
+            if transpose {
+                row / per * self.stride + k / 8 * self.leading + k % 8 * 16 + row % per * element
+            } else {
+                row / 8 * self.stride + k / per * self.leading + row % 8 * 16 + k % per * element
+            }
+        } else if transpose {
+            // Rows of `span` bytes along M or N, eight of them (along k) to an atom.
+            let per = span / element;
+            row / per * self.leading + k / 8 * self.stride + k % 8 * span + row % per * element
+        } else {
+            row / 8 * self.stride + row % 8 * span + k * element
+        };
+        self.swizzle.apply(self.start + plain)
+    }
+}
+
+impl Warp {
+    pub(super) fn wgmma(&mut self, env: &mut Env<'_, '_>, wgmma: &Wgmma, active: u32) -> Checked<()> {
+        self.whole_warp(active)?;
+        let b = Descriptor::decode(self.d[wgmma.b as usize][0]);
+        let a = match &wgmma.a {
+            WgmmaA::Descriptor(slot) => Left::Shared(Descriptor::decode(self.d[*slot as usize][0])),
+            WgmmaA::Registers(regs) => Left::Fragment(regs.map(|reg| self.r[reg as usize])),
+        };
+        let unit = env.shadow.tensor_unit(self.index as usize);
+        let epoch = env.shadow.tick(unit);
+        let sign = if wgmma.negate_a != wgmma.negate_b { -1.0 } else { 1.0 };
+        let product = Product {
+            ty: wgmma.ty,
+            n: wgmma.n,
+            k: wgmma.k,
+            d: wgmma.d.clone(),
+            a,
+            b,
+            accumulate: self.pred(wgmma.accumulate) & 1 == 1,
+            sign,
+            transpose: (wgmma.transpose_a, wgmma.transpose_b),
+            epoch,
+            group: self.products.committed,
+        };
+        self.check_operands(env, &product, (unit, epoch))?;
+        self.products.products.push_back(product);
+        Ok(())
+    }
+
+    /// This warp's rows of the 64.
+    fn first_row(&self) -> u64 {
+        u64::from(self.index % 4) * 16
+    }
+
+    /// Checks and records the reads of the operands, in units of 16 bytes.
+    fn check_operands(&self, env: &mut Env<'_, '_>, product: &Product, unit: (usize, u32)) -> Checked<()> {
+        let element = if product.ty == MatrixTy::Tf32 { 4 } else { 2 };
+        let actor: Actor = self.actor(0);
+        let mut check = |descriptor: &Descriptor, rows: std::ops::Range<u64>, transpose: bool| {
+            let k = u64::from(product.k);
+            let per = 16 / element;
+            // 16 bytes run along k, or along the rows when the operand is transposed.
+            let (row_step, k_step) = if transpose { (per as usize, 1) } else { (1, per as usize) };
+            for row in rows.step_by(row_step) {
+                for k in (0..k).step_by(k_step) {
+                    let at = descriptor.place(row, k, element, transpose) & !15;
+                    if at + 16 > u64::from(env.frozen.shared_bytes) {
+                        let detail = "matrix descriptor reaches past shared memory";
+                        return Err(Raw::at(FaultKind::OutOfBounds, 0, at, detail));
+                    }
+                    if env.check_shared {
+                        env.shadow.unit_access(at, 16, false, actor, unit)?;
+                    }
+                }
+            }
+            Ok(())
+        };
+        if let Left::Shared(a) = &product.a {
+            check(a, self.first_row()..self.first_row() + 16, product.transpose.0)?;
+        }
+        check(&product.b, 0..product.n.into(), product.transpose.1)
+    }
+
+    /// Finishes all but the last `pending` groups.
+    pub(super) fn wgmma_wait(&mut self, env: &mut Env<'_, '_>, pending: u32) -> Checked<()> {
+        let unit = env.shadow.tensor_unit(self.index as usize);
+        while let Some(front) = self.products.products.front() {
+            if front.group + pending >= self.products.committed {
+                break;
+            }
+            let Some(product) = self.products.products.pop_front() else { break };
+            self.multiply(env, &product);
+            env.shadow.observe(self.index as usize, unit, product.epoch);
+        }
+        Ok(())
+    }
+
+    fn multiply(&mut self, env: &Env<'_, '_>, product: &Product) {
+        let (n, k) = (product.n as usize, product.k as usize);
+        let bytes = if product.ty == MatrixTy::Tf32 { 4 } else { 2 };
+        let fetch = |descriptor: &Descriptor, row: u64, p: usize, transpose: bool| {
+            let at = descriptor.place(row, p as u64, bytes.into(), transpose) as usize;
+            element(product.ty, super::access::read_words(env.shared, at, bytes) as u32)
+        };
+        let mut a = [[0.0; 16]; 16];
+        match &product.a {
+            Left::Shared(descriptor) => {
+                for (row, a) in a.iter_mut().enumerate() {
+                    for (p, a) in a.iter_mut().enumerate().take(k) {
+                        *a = fetch(descriptor, self.first_row() + row as u64, p, product.transpose.0);
+                    }
+                }
+            }
+            Left::Fragment(regs) => {
+                let per = 4 / bytes as usize;
+                for (i, reg) in regs.iter().enumerate() {
+                    for (lane, bits) in reg.iter().enumerate() {
+                        for e in 0..per {
+                            let column = per * (lane % 4) + e + 4 * per * (i / 2);
+                            a[lane / 4 + 8 * (i % 2)][column] = element(product.ty, bits >> (16 * e));
+                        }
+                    }
+                }
+            }
+        }
+        for column in 0..n {
+            let mut b = [0.0; 16];
+            for (p, b) in b.iter_mut().enumerate().take(k) {
+                *b = fetch(&product.b, column as u64, p, product.transpose.1) * product.sign;
+            }
+            for (row, a) in a.iter().enumerate() {
+                // Element (row, column) lies in register 4(column / 8) + 2(row / 8) + column % 2.
+                let register = product.d[4 * (column / 8) + 2 * (row / 8) + column % 2];
+                let lane = 4 * (row % 8) + column % 8 / 2;
+                let d = &mut self.r[register as usize][lane];
+                let start = if product.accumulate { f64::from(f32::from_bits(*d)) } else { 0.0 };
+                *d = rounded((0..k).fold(start, |sum, p| sum + a[p] * b[p]));
+            }
+        }
+    }
+}

@@ -477,10 +477,19 @@ pub(crate) struct Wgmma {
 /// An operation on an mbarrier object other than waiting.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Mbarrier {
-    Init { count: R },
+    Init {
+        count: R,
+    },
     Invalidate,
-    Arrive { count: Option<R>, expect: Option<R>, drop: bool, state: Reg },
-    Expect { bytes: R },
+    Arrive {
+        count: Option<R>,
+        expect: Option<R>,
+        drop: bool,
+        state: Reg,
+    },
+    Expect {
+        bytes: R,
+    },
 }
 
 /// The global side of a bulk copy.
@@ -832,17 +841,36 @@ pub(crate) enum Inst {
         mask: R,
     },
     /// `ldmatrix` and, with `store`, `stmatrix`: one 8x8 matrix of 16-bit elements per register.
-    Matrix { store: bool, transpose: bool, regs: Vec<R>, addr: Addr },
+    Matrix {
+        store: bool,
+        transpose: bool,
+        regs: Vec<R>,
+        addr: Addr,
+    },
     Mma(Box<Mma>),
     Wgmma(Box<Wgmma>),
     WgmmaCommit,
-    WgmmaWait { pending: u32 },
-    Mbarrier { op: Mbarrier, space: Space, addr: Addr },
+    WgmmaWait {
+        pending: u32,
+    },
+    Mbarrier {
+        op: Mbarrier,
+        space: Space,
+        addr: Addr,
+    },
     /// `mbarrier.try_wait` and `test_wait`, by parity or by the state of an arrival.
-    MbarrierWait { space: Space, addr: Addr, parity: Option<R>, state: D, p: P },
+    MbarrierWait {
+        space: Space,
+        addr: Addr,
+        parity: Option<R>,
+        state: D,
+        p: P,
+    },
     Bulk(Box<Bulk>),
     BulkCommit,
-    BulkWait { pending: u32 },
+    BulkWait {
+        pending: u32,
+    },
     Branch {
         target: u32,
         reconverge: u32,

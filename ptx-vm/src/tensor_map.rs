@@ -37,7 +37,9 @@ impl Swizzle {
     }
 
     pub(crate) fn from_bits(bits: u32) -> Option<Self> {
-        [Self::None, Self::B32, Self::B64, Self::B128].into_iter().find(|s| s.bits() == bits)
+        [Self::None, Self::B32, Self::B64, Self::B128]
+            .into_iter()
+            .find(|s| s.bits() == bits)
     }
 
     /// Where a byte of the plain layout lies.
@@ -94,7 +96,12 @@ impl TensorMap {
             at += bytes.len();
         };
         put(&MAGIC.to_le_bytes());
-        put(&[self.sizes.len() as u8, self.element_bytes as u8, self.swizzle.bits() as u8, 0]);
+        put(&[
+            self.sizes.len() as u8,
+            self.element_bytes as u8,
+            self.swizzle.bits() as u8,
+            0,
+        ]);
         put(&self.base.0.to_le_bytes());
         for dimension in 0..5 {
             put(&self.sizes.get(dimension).unwrap_or(&1).to_le_bytes());
@@ -115,15 +122,24 @@ impl TensorMap {
     pub fn alloc(&self, memory: &mut Memory, name: &str) -> Result<Ptr, TensorMapError> {
         let bytes = self.encode()?;
         let ptr = memory.alloc(name, bytes.len());
-        memory.write(ptr, &bytes).map_err(|error| TensorMapError(error.to_string()))?;
+        memory
+            .write(ptr, &bytes)
+            .map_err(|error| TensorMapError(error.to_string()))?;
         Ok(ptr)
     }
 
     fn check(&self) -> Result<(), TensorMapError> {
         let fail = |message: String| Err(TensorMapError(message));
         let rank = self.sizes.len();
-        if !(1..=5).contains(&rank) || self.strides.len() != rank - 1 || self.box_sizes.len() != rank {
-            return fail(format!("{rank} sizes, {} strides, {} box sizes", self.strides.len(), self.box_sizes.len()));
+        if !(1..=5).contains(&rank)
+            || self.strides.len() != rank - 1
+            || self.box_sizes.len() != rank
+        {
+            return fail(format!(
+                "{rank} sizes, {} strides, {} box sizes",
+                self.strides.len(),
+                self.box_sizes.len()
+            ));
         }
         if !matches!(self.element_bytes, 1 | 2 | 4 | 8) {
             return fail(format!("elements of {} bytes", self.element_bytes));
@@ -136,14 +152,18 @@ impl TensorMap {
         }
         let inner = self.box_sizes[0] * self.element_bytes;
         if !inner.is_multiple_of(16) || inner > self.swizzle.span() {
-            return fail(format!("inner rows of {inner} bytes: a multiple of 16 within the swizzle is demanded"));
+            return fail(format!(
+                "inner rows of {inner} bytes: a multiple of 16 within the swizzle is demanded"
+            ));
         }
         Ok(())
     }
 
     /// Reads an encoded map back.
     pub(crate) fn decode(bytes: &[u8; TENSOR_MAP_BYTES]) -> Option<Self> {
-        let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let u32_at = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
         let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
         let rank = bytes[4] as usize;
         if u32_at(0) != MAGIC || !(1..=5).contains(&rank) {
@@ -177,8 +197,22 @@ mod tests {
         };
         assert_eq!(TensorMap::decode(&map.encode().unwrap()), Some(map.clone()));
         assert_eq!(TensorMap::decode(&[0; 128]), None);
-        assert!(TensorMap { box_sizes: vec![128, 8, 1], ..map.clone() }.encode().is_err());
-        assert!(TensorMap { strides: vec![200, 41_600], ..map }.encode().is_err());
+        assert!(
+            TensorMap {
+                box_sizes: vec![128, 8, 1],
+                ..map.clone()
+            }
+            .encode()
+            .is_err()
+        );
+        assert!(
+            TensorMap {
+                strides: vec![200, 41_600],
+                ..map
+            }
+            .encode()
+            .is_err()
+        );
     }
 
     #[test]

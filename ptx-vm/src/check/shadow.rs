@@ -141,7 +141,7 @@ impl Shadow {
         self.warps + 1 + w / 4
     }
 
-    /// Starts an epoch of a unit, for one operation; returns it.
+    /// Starts an epoch of a unit, for one copy; returns it.
     pub fn tick(&mut self, unit: usize) -> u32 {
         let clock = &mut self.clocks[unit * self.agents + unit];
         *clock += 1;
@@ -158,7 +158,9 @@ impl Shadow {
     pub fn release(&mut self, w: usize, into: &mut Vec<u32>) {
         into.resize(self.agents, 0);
         let row = &mut self.clocks[w * self.agents..(w + 1) * self.agents];
-        into.iter_mut().zip(row.iter()).for_each(|(i, c)| *i = (*i).max(*c));
+        into.iter_mut()
+            .zip(row.iter())
+            .for_each(|(i, c)| *i = (*i).max(*c));
         row[w] += 1;
     }
 
@@ -166,7 +168,9 @@ impl Shadow {
     pub fn acquire(&mut self, w: usize, from: &[u32]) {
         let row = &mut self.clocks[w * self.agents..(w + 1) * self.agents];
         // The warp's own entry is its present epoch, which `from` cannot exceed.
-        row.iter_mut().zip(from).for_each(|(c, f)| *c = (*c).max(*f));
+        row.iter_mut()
+            .zip(from)
+            .for_each(|(c, f)| *c = (*c).max(*f));
     }
 
     /// An access by `unit` in its `epoch`, issued by `actor`, who must be ordered behind what the
@@ -188,10 +192,16 @@ impl Shadow {
                 if self.races {
                     self.write_conflicts(index, cell, Use::AsyncIssue, actor)?;
                 }
-                self.cells[index] = Cell { write: touch, reads: [Touch(0); 2] };
+                self.cells[index] = Cell {
+                    write: touch,
+                    reads: [Touch(0); 2],
+                };
                 continue;
             }
-            if !cell.write.has(VALID) || cell.write.has(PENDING) || cell.write.thread() != actor.thread {
+            if !cell.write.has(VALID)
+                || cell.write.has(PENDING)
+                || cell.write.thread() != actor.thread
+            {
                 self.bad_read_unless_ordered(index, cell.write, actor)?;
             }
             let reads = &mut self.cells[index].reads;
@@ -309,7 +319,12 @@ impl Shadow {
             ));
         } else if self.races && self.by_unit(write) && !self.ordered(write, actor) {
             let detail = "read before the wait for a bulk copy";
-            return Err(self.raw(FaultKind::AsyncNotWaited, index, detail, Some(("copy", write))));
+            return Err(self.raw(
+                FaultKind::AsyncNotWaited,
+                index,
+                detail,
+                Some(("copy", write)),
+            ));
         } else if self.races && write.thread() != actor.thread && !self.ordered(write, actor) {
             return Err(self.raw(FaultKind::SharedRace, index, "read", Some(("write", write))));
         }
@@ -341,7 +356,12 @@ impl Shadow {
             && write.thread() / 32 == actor.thread / 32;
         if unordered(write) && self.by_unit(write) {
             let detail = format!("{name} before the wait for a bulk copy");
-            return Err(self.raw(FaultKind::AsyncNotWaited, index, detail, Some(("copy", write))));
+            return Err(self.raw(
+                FaultKind::AsyncNotWaited,
+                index,
+                detail,
+                Some(("copy", write)),
+            ));
         }
         if unordered(write) && !both_atomic && !same {
             return Err(self.raw(FaultKind::SharedRace, index, name, Some(("write", write))));
@@ -349,7 +369,12 @@ impl Shadow {
         for read in cell.reads {
             if unordered(read) && self.by_unit(read) {
                 let detail = format!("{name} while a unit may still read");
-                return Err(self.raw(FaultKind::AsyncNotWaited, index, detail, Some(("asynchronous read", read))));
+                return Err(self.raw(
+                    FaultKind::AsyncNotWaited,
+                    index,
+                    detail,
+                    Some(("asynchronous read", read)),
+                ));
             }
             if unordered(read) {
                 return Err(self.raw(FaultKind::SharedRace, index, name, Some(("read", read))));

@@ -104,7 +104,10 @@ pub(crate) fn classify(inst: &Inst) -> (Class, FlopRate) {
         Inst::Atomic(_) => (Class::Atomic, none),
         Inst::AsyncCopy { .. } | Inst::AsyncCommit | Inst::AsyncWait { .. } => (Class::Async, none),
         Inst::Mma(mma) => (Class::Tensor, tensor(mma.ty, 2 * 16 * 8 * mma.k / 32)),
-        Inst::Wgmma(wgmma) => (Class::Tensor, tensor(wgmma.ty, 2 * 64 * wgmma.n * wgmma.k / 128)),
+        Inst::Wgmma(wgmma) => (
+            Class::Tensor,
+            tensor(wgmma.ty, 2 * 64 * wgmma.n * wgmma.k / 128),
+        ),
         Inst::WgmmaCommit | Inst::WgmmaWait { .. } | Inst::Matrix { .. } => (Class::Tensor, none),
         Inst::Bulk(_) | Inst::BulkCommit | Inst::BulkWait { .. } => (Class::Async, none),
         Inst::Mbarrier { .. } | Inst::MbarrierWait { .. } => (Class::Barrier, none),
@@ -144,7 +147,12 @@ fn tensor(ty: MatrixTy, operations: u32) -> FlopRate {
         MatrixTy::Bf16 => Pipe::TensorBf16,
         MatrixTy::Tf32 => Pipe::TensorTf32,
     };
-    FlopRate { pipe: Some(pipe), operations, fused: true, approximate: true }
+    FlopRate {
+        pipe: Some(pipe),
+        operations,
+        fused: true,
+        approximate: true,
+    }
 }
 
 /// Whether an instruction may access shared memory in units smaller than 4 bytes.

@@ -113,7 +113,13 @@ impl Flops {
     /// Floating-point operations of all precisions.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.f16 + self.bf16 + self.f32 + self.f64 + self.tensor_f16 + self.tensor_bf16 + self.tensor_tf32
+        self.f16
+            + self.bf16
+            + self.f32
+            + self.f64
+            + self.tensor_f16
+            + self.tensor_bf16
+            + self.tensor_tf32
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) struct Block {
     shadow: Shadow,
     barriers: Barriers,
     mbarriers: Mbarriers,
+    issued_products: Vec<u32>,
 }
 
 /// Coordinates of linear thread `thread` in a block of shape `block`.
@@ -63,11 +64,14 @@ impl Block {
         );
         self.barriers.reset();
         self.mbarriers.reset();
+        self.issued_products.clear();
+        self.issued_products.resize(n, 0);
         let mut env = Env {
             frozen,
             shared: &mut self.shared,
             shadow: &mut self.shadow,
             mbarriers: &mut self.mbarriers,
+            issued_products: &mut self.issued_products,
             counts,
             check_shared: frozen.options.checks.races || frozen.options.checks.uninitialized,
         };
@@ -133,13 +137,18 @@ fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) 
                 return Err((w, Raw::new(FaultKind::InstructionLimit, 0, detail)));
             }
         }
+        env.mbarriers.land();
         if warps.iter().all(Warp::is_done) {
             return Ok(());
         }
         if !progress {
             return Err(barriers.stuck(warps));
         }
-        fruitless = if only_waits && env.mbarriers.changes == changes { fruitless + 1 } else { 0 };
+        fruitless = if only_waits && env.mbarriers.changes == changes {
+            fruitless + 1
+        } else {
+            0
+        };
         if let Some(w) = waiter.filter(|_| fruitless > FRUITLESS_ROUNDS) {
             return Err((w, warps[w].fruitless(env)));
         }

@@ -49,13 +49,20 @@ impl Warp {
             let unit = (env.shadow.copier(), epoch);
             let actor = self.actor(lane);
             for row in &rows {
-                self.row(env, (lane, actor), row, base, swizzle, (bulk.barrier.is_some(), unit))?;
+                self.row(
+                    env,
+                    (lane, actor),
+                    row,
+                    base,
+                    swizzle,
+                    (bulk.barrier.is_some(), unit),
+                )?;
             }
             self.count_bulk(env, &rows);
             match bulk.barrier {
                 Some(barrier) => {
                     let at = self.shared_place(env, (Space::Shared, barrier), lane, (8, 8))?;
-                    env.mbarriers.complete_bytes(lane, at, total, unit)?;
+                    env.mbarriers.copy(lane, at, total, unit)?;
                 }
                 None => self.bulk.open.push((lane as u32, epoch)),
             }
@@ -80,7 +87,9 @@ impl Warp {
         for start in (0..row.bytes).step_by(16) {
             let at = swizzle.apply(base + row.offset + u64::from(start));
             if env.check_shared {
-                env.shadow.unit_access(at, 16, to_shared, actor, unit).map_err(named)?;
+                env.shadow
+                    .unit_access(at, 16, to_shared, actor, unit)
+                    .map_err(named)?;
             }
             for word in (start..start + 16).step_by(4) {
                 let at = at as usize + (word - start) as usize;
@@ -145,7 +154,12 @@ impl Warp {
     }
 
     /// The rows of a copy, the layout in shared memory, and the alignment that it must have.
-    fn rows(&mut self, env: &Env<'_, '_>, bulk: &Bulk, lane: usize) -> Checked<(Vec<Row>, Swizzle, u32)> {
+    fn rows(
+        &mut self,
+        env: &Env<'_, '_>,
+        bulk: &Bulk,
+        lane: usize,
+    ) -> Checked<(Vec<Row>, Swizzle, u32)> {
         match &bulk.global {
             BulkGlobal::Linear { addr, bytes } => {
                 let (bytes, global) = (self.r[*bytes as usize][lane], self.addresses(*addr)[lane]);
@@ -153,7 +167,12 @@ impl Warp {
                     let detail = format!("{bytes} bytes; size and address are multiples of 16");
                     return Err(Raw::at(FaultKind::Misaligned, lane as u32, global, detail));
                 }
-                let row = Row { offset: 0, bytes, global, inside: 0..bytes };
+                let row = Row {
+                    offset: 0,
+                    bytes,
+                    global,
+                    inside: 0..bytes,
+                };
                 Ok((vec![row], Swizzle::None, 16))
             }
             BulkGlobal::Tensor { map, coordinates } => {
@@ -163,10 +182,16 @@ impl Warp {
                     let detail = format!("the map has {} dimensions", map.sizes.len());
                     return Err(Raw::at(FaultKind::InvalidOperand, lane as u32, at, detail));
                 }
-                let start: Vec<i64> =
-                    coordinates.iter().map(|c| i64::from(self.r[*c as usize][lane] as i32)).collect();
+                let start: Vec<i64> = coordinates
+                    .iter()
+                    .map(|c| i64::from(self.r[*c as usize][lane] as i32))
+                    .collect();
                 // The swizzle repeats every 1024 bytes, and boxes are aligned to it.
-                let align = if map.swizzle == Swizzle::B128 { 1024 } else { 128 };
+                let align = if map.swizzle == Swizzle::B128 {
+                    1024
+                } else {
+                    128
+                };
                 Ok((box_rows(&map, &start), map.swizzle, align))
             }
         }
@@ -176,30 +201,52 @@ impl Warp {
     fn tensor_map(&mut self, env: &Env<'_, '_>, lane: usize, at: u64) -> Checked<TensorMap> {
         let mut bytes = [0; TENSOR_MAP_BYTES];
         if !at.is_multiple_of(64) {
-            return Err(Raw::at(FaultKind::Misaligned, lane as u32, at, "tensor maps are aligned to 64"));
+            return Err(Raw::at(
+                FaultKind::Misaligned,
+                lane as u32,
+                at,
+                "tensor maps are aligned to 64",
+            ));
         }
         match window(at) {
             (Space::Param, offset) => {
-                let data = env.frozen.params.get(offset as usize..).and_then(|p| p.get(..TENSOR_MAP_BYTES));
+                let data = env
+                    .frozen
+                    .params
+                    .get(offset as usize..)
+                    .and_then(|p| p.get(..TENSOR_MAP_BYTES));
                 if let Some(data) = data {
                     bytes.copy_from_slice(data);
                 }
             }
             _ => {
-                let (allocation, offset) = self.allocation(env, lane, at, TENSOR_MAP_BYTES as u32)?;
+                let (allocation, offset) =
+                    self.allocation(env, lane, at, TENSOR_MAP_BYTES as u32)?;
                 for (i, byte) in bytes.iter_mut().enumerate() {
                     *byte = allocation.load(offset + i as u64, 1) as u8;
                 }
             }
         }
-        TensorMap::decode(&bytes)
-            .ok_or_else(|| Raw::at(FaultKind::InvalidOperand, lane as u32, at, "not a tensor map of ptx_vm::TensorMap"))
+        TensorMap::decode(&bytes).ok_or_else(|| {
+            Raw::at(
+                FaultKind::InvalidOperand,
+                lane as u32,
+                at,
+                "not a tensor map of ptx_vm::TensorMap",
+            )
+        })
     }
 
     pub(super) fn bulk_commit(&mut self, active: u32) {
         for lane in lanes(active) {
             let mine = |(l, _): &(u32, u32)| *l == lane as u32;
-            let newest = self.bulk.open.iter().filter(|entry| mine(entry)).map(|(_, e)| *e).max();
+            let newest = self
+                .bulk
+                .open
+                .iter()
+                .filter(|entry| mine(entry))
+                .map(|(_, e)| *e)
+                .max();
             self.bulk.open.retain(|entry| !mine(entry));
             self.bulk.committed.push((lane as u32, newest.unwrap_or(0)));
         }
@@ -208,11 +255,17 @@ impl Warp {
     /// Waits until at most `pending` of each lane's groups are in flight.
     pub(super) fn bulk_wait(&mut self, env: &mut Env<'_, '_>, pending: u32, active: u32) {
         for lane in lanes(active) {
-            let mine: Vec<u32> =
-                self.bulk.committed.iter().filter(|(l, _)| *l == lane as u32).map(|(_, e)| *e).collect();
+            let mine: Vec<u32> = self
+                .bulk
+                .committed
+                .iter()
+                .filter(|(l, _)| *l == lane as u32)
+                .map(|(_, e)| *e)
+                .collect();
             let done = mine.len().saturating_sub(pending as usize);
             if let Some(epoch) = mine[..done].iter().max() {
-                env.shadow.observe(self.index as usize, env.shadow.copier(), *epoch);
+                env.shadow
+                    .observe(self.index as usize, env.shadow.copier(), *epoch);
             }
             let mut left = done;
             self.bulk.committed.retain(|(l, _)| {
@@ -236,7 +289,10 @@ fn box_rows(map: &TensorMap, start: &[i64]) -> Vec<Row> {
     (0..outer)
         .map(|index| {
             let (mut rest, mut inside) = (index, true);
-            let mut global = map.base.0.wrapping_add_signed(start[0] * i64::from(element));
+            let mut global = map
+                .base
+                .0
+                .wrapping_add_signed(start[0] * i64::from(element));
             for dimension in 1..map.sizes.len() {
                 let at = start[dimension] + i64::from(rest % map.box_sizes[dimension]);
                 rest /= map.box_sizes[dimension];
@@ -244,7 +300,12 @@ fn box_rows(map: &TensorMap, start: &[i64]) -> Vec<Row> {
                 global = global.wrapping_add((at as u64).wrapping_mul(map.strides[dimension - 1]));
             }
             let inside = if inside { columns.clone() } else { 0..0 };
-            Row { offset: u64::from(index) * u64::from(bytes), bytes, global, inside }
+            Row {
+                offset: u64::from(index) * u64::from(bytes),
+                bytes,
+                global,
+                inside,
+            }
         })
         .collect()
 }

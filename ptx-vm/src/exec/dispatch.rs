@@ -237,14 +237,20 @@ impl Warp {
             | Inst::Unpack32 { .. }
             | Inst::Pack64x4 { .. }
             | Inst::Unpack64x4 { .. } => self.repack(inst, active),
-            Inst::Matrix { store, transpose, regs, addr } => {
+            Inst::Matrix {
+                store,
+                transpose,
+                regs,
+                addr,
+            } => {
                 self.matrix(env, (*store, *transpose), regs, *addr, active)?;
             }
             Inst::Mma(mma) => self.mma(mma, active)?,
             Inst::Wgmma(wgmma) => self.wgmma(env, wgmma, active)?,
             Inst::WgmmaCommit => self.products.commit(),
-            Inst::WgmmaWait { pending } => self.wgmma_wait(env, *pending)?,
-            Inst::Mbarrier { op, space, addr } => self.mbarrier(env, op, (*space, *addr), active)?,
+            Inst::Mbarrier { op, space, addr } => {
+                self.mbarrier(env, op, (*space, *addr), active)?
+            }
             Inst::Bulk(bulk) => self.bulk(env, bulk, active)?,
             Inst::BulkCommit => self.bulk_commit(active),
             Inst::BulkWait { pending } => self.bulk_wait(env, *pending, active),
@@ -255,7 +261,8 @@ impl Warp {
             | Inst::Indexed { .. }
             | Inst::Exit
             | Inst::Barrier { .. }
-            | Inst::MbarrierWait { .. } => {}
+            | Inst::MbarrierWait { .. }
+            | Inst::WgmmaWait { .. } => {}
         }
         Ok(())
     }

@@ -26,7 +26,11 @@ pub(super) fn element(ty: MatrixTy, bits: u32) -> f64 {
 /// A sum as single precision.
 pub(super) fn rounded(sum: f64) -> u32 {
     let value = sum as f32;
-    if value.is_nan() { super::round::NAN32 } else { value.to_bits() }
+    if value.is_nan() {
+        super::round::NAN32
+    } else {
+        value.to_bits()
+    }
 }
 
 impl Warp {
@@ -36,7 +40,11 @@ impl Warp {
             return Ok(());
         }
         let detail = format!("all 32 lanes are needed, {active:#010x} run");
-        Err(Raw::new(FaultKind::WarpMask, active.trailing_zeros(), detail))
+        Err(Raw::new(
+            FaultKind::WarpMask,
+            active.trailing_zeros(),
+            detail,
+        ))
     }
 
     /// `ldmatrix` and `stmatrix`: lane 8j + i holds the address of row i of matrix j; a lane's
@@ -52,24 +60,39 @@ impl Warp {
     ) -> Checked<()> {
         self.whole_warp(active)?;
         let providers = u32::MAX >> (32 - 8 * regs.len());
-        let group = Group { space: Space::Shared, mask: providers, offsets: self.addresses(addr) };
+        let group = Group {
+            space: Space::Shared,
+            mask: providers,
+            offsets: self.addresses(addr),
+        };
         aligned(&group, 16)?;
         for lane in lanes(providers) {
             let at = shared_bounds(env, lane, group.offsets[lane], 16)?;
             if env.check_shared {
                 let how = if store { Use::Write } else { Use::Read };
-                env.shadow.access(at, 16, how, self.actor(lane)).map_err(|raw| in_lane(raw, lane))?;
+                env.shadow
+                    .access(at, 16, how, self.actor(lane))
+                    .map_err(|raw| in_lane(raw, lane))?;
             }
         }
         for (j, reg) in regs.iter().enumerate() {
             for lane in 0..WARP {
                 for half in 0..2 {
                     let (line, position) = (lane / 4, 2 * (lane % 4) + half);
-                    let (row, column) = if transpose { (position, line) } else { (line, position) };
+                    let (row, column) = if transpose {
+                        (position, line)
+                    } else {
+                        (line, position)
+                    };
                     let at = group.offsets[8 * j + row] as usize + 2 * column;
                     let register = &mut self.r[*reg as usize][lane];
                     if store {
-                        write_words(env.shared, at, 2, u64::from(*register >> (16 * half) & 0xffff));
+                        write_words(
+                            env.shared,
+                            at,
+                            2,
+                            u64::from(*register >> (16 * half) & 0xffff),
+                        );
                     } else {
                         let bits = read_words(env.shared, at, 2) as u32;
                         *register = *register & !(0xffff << (16 * half)) | bits << (16 * half);

@@ -3,6 +3,9 @@
 //! An object is known by its address; the 64 bits in shared memory, opaque to kernels, are not
 //! used. A phase ends when all arrivals and all announced bytes are in. An arrival releases:
 //! the barrier takes the clocks of the warp; a successful wait acquires those of the phase.
+//!
+//! The bytes of a copy are counted when all warps have had their turn: a kernel that asks once
+//! and goes on, instead of asking until it is told so, is found.
 
 use std::collections::HashMap;
 
@@ -39,6 +42,8 @@ impl Object {
 #[derive(Debug, Default)]
 pub(crate) struct Mbarriers {
     objects: HashMap<u64, Object>,
+    /// Copies that have not arrived: object, bytes, unit and epoch.
+    in_flight: Vec<(u64, u32, (usize, u32))>,
     /// Counts changes of any object: waiting without one in between is fruitless.
     pub changes: u64,
 }
@@ -56,6 +61,7 @@ pub(crate) struct Wait {
 impl Mbarriers {
     pub fn reset(&mut self) {
         self.objects.clear();
+        self.in_flight.clear();
         self.changes = 0;
     }
 
@@ -63,20 +69,37 @@ impl Mbarriers {
         self.changes += 1;
         match self.objects.get_mut(&at) {
             Some(object) => Ok(object),
-            None => Err(Raw::at(FaultKind::InvalidOperand, lane as u32, at, "no mbarrier was initialised here")),
+            None => Err(Raw::at(
+                FaultKind::InvalidOperand,
+                lane as u32,
+                at,
+                "no mbarrier was initialised here",
+            )),
         }
     }
 
-    /// A copy of `bytes` by `unit` in `epoch` has arrived.
-    pub fn complete_bytes(&mut self, lane: usize, at: u64, bytes: u32, (unit, epoch): (usize, u32)) -> Checked<()> {
-        let object = self.get(lane, at)?;
-        if object.arriving.len() <= unit {
-            object.arriving.resize(unit + 1, 0);
-        }
-        object.arriving[unit] = object.arriving[unit].max(epoch);
-        object.bytes -= i64::from(bytes);
-        object.settle();
+    /// A copy of `bytes` by `unit` in `epoch` has been issued.
+    pub fn copy(&mut self, lane: usize, at: u64, bytes: u32, unit: (usize, u32)) -> Checked<()> {
+        self.get(lane, at)?;
+        self.in_flight.push((at, bytes, unit));
         Ok(())
+    }
+
+    /// The copies issued so far arrive.
+    pub fn land(&mut self) {
+        for (at, bytes, (unit, epoch)) in std::mem::take(&mut self.in_flight) {
+            // An object invalidated in the meantime has nobody waiting.
+            let Some(object) = self.objects.get_mut(&at) else {
+                continue;
+            };
+            if object.arriving.len() <= unit {
+                object.arriving.resize(unit + 1, 0);
+            }
+            object.arriving[unit] = object.arriving[unit].max(epoch);
+            object.bytes -= i64::from(bytes);
+            object.settle();
+            self.changes += 1;
+        }
     }
 
     /// What is missing at an object, for a message.
@@ -101,12 +124,26 @@ impl Warp {
         (bytes, align): (u32, u32),
     ) -> Checked<u64> {
         let groups = self.groups(space, self.addresses(addr), 1 << lane);
-        let Some(Group { space: Space::Shared, offsets, .. }) = groups.first() else {
-            return Err(Raw::new(FaultKind::InvalidOperand, lane as u32, "the address is not in shared memory"));
+        let Some(Group {
+            space: Space::Shared,
+            offsets,
+            ..
+        }) = groups.first()
+        else {
+            return Err(Raw::new(
+                FaultKind::InvalidOperand,
+                lane as u32,
+                "the address is not in shared memory",
+            ));
         };
         let at = shared_bounds(env, lane, offsets[lane], bytes)?;
         if !at.is_multiple_of(align.into()) {
-            return Err(Raw::at(FaultKind::Misaligned, lane as u32, at, format!("not a multiple of {align}")));
+            return Err(Raw::at(
+                FaultKind::Misaligned,
+                lane as u32,
+                at,
+                format!("not a multiple of {align}"),
+            ));
         }
         Ok(at)
     }
@@ -130,7 +167,11 @@ impl Warp {
                         return Err(Raw::at(FaultKind::InvalidOperand, lane as u32, at, detail));
                     }
                     env.mbarriers.changes += 1;
-                    let object = Object { expected, pending: expected, ..Object::default() };
+                    let object = Object {
+                        expected,
+                        pending: expected,
+                        ..Object::default()
+                    };
                     env.mbarriers.objects.insert(at, object);
                 }
                 Mbarrier::Invalidate => {
@@ -140,12 +181,20 @@ impl Warp {
                 Mbarrier::Expect { bytes } => {
                     env.mbarriers.get(lane, at)?.bytes += i64::from(value(*bytes));
                 }
-                Mbarrier::Arrive { count, expect, drop, state } => {
+                Mbarrier::Arrive {
+                    count,
+                    expect,
+                    drop,
+                    state,
+                } => {
                     let (count, expect) = (count.map_or(1, value), expect.map_or(0, value));
                     let object = env.mbarriers.get(lane, at)?;
                     object.bytes += i64::from(expect);
                     if count == 0 || count > object.pending {
-                        let detail = format!("{count} arrivals at an mbarrier that awaits {}", object.pending);
+                        let detail = format!(
+                            "{count} arrivals at an mbarrier that awaits {}",
+                            object.pending
+                        );
                         return Err(Raw::at(FaultKind::InvalidOperand, lane as u32, at, detail));
                     }
                     let phase = object.phase;
@@ -161,11 +210,16 @@ impl Warp {
     }
 
     /// Whether all lanes' phases are complete; their predicates say so lane by lane.
-    pub(super) fn mbarrier_wait(&mut self, env: &mut Env<'_, '_>, wait: Wait, active: u32) -> Checked<bool> {
+    pub(super) fn mbarrier_wait(
+        &mut self,
+        env: &mut Env<'_, '_>,
+        wait: Wait,
+        active: u32,
+    ) -> Checked<bool> {
         let mut done = 0;
+        let changes = env.mbarriers.changes;
         for lane in lanes(active) {
             let at = self.shared_place(env, (wait.space, wait.addr), lane, (8, 8))?;
-            let changes = env.mbarriers.changes;
             let object = env.mbarriers.get(lane, at)?;
             let complete = match wait.parity {
                 // The phase of this parity is complete when the present one has the other.
@@ -176,17 +230,20 @@ impl Warp {
                 env.shadow.acquire(self.index as usize, &object.completed);
                 done |= 1 << lane;
             }
-            env.mbarriers.changes = changes;
         }
+        env.mbarriers.changes = changes;
         self.set_p(wait.p, active, done);
         Ok(done == active)
     }
 
     /// Why waiting is fruitless.
     pub(super) fn fruitless(&self, env: &Env<'_, '_>) -> Box<Raw> {
-        let mut raw = Raw::new(FaultKind::Deadlock, 0, "waits for an mbarrier that nobody completes");
-        if let Some(crate::ir::Op { inst: crate::ir::Inst::MbarrierWait { space, addr, .. }, .. }) =
-            env.frozen.program.code.get(self.pc as usize)
+        let detail = "waits for warps of its warpgroup that do not issue the same wgmma";
+        let mut raw = Raw::new(FaultKind::Deadlock, 0, detail);
+        if let Some(crate::ir::Op {
+            inst: crate::ir::Inst::MbarrierWait { space, addr, .. },
+            ..
+        }) = env.frozen.program.code.get(self.pc as usize)
         {
             let lane = self.waiting.trailing_zeros() as usize % WARP;
             raw.lane = lane as u32;

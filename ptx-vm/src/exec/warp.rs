@@ -1,11 +1,11 @@
 //! A warp: registers as structure of arrays, and the stack that holds diverged lanes.
 
 use super::async_copy::AsyncState;
+use super::block::thread_index;
 use super::bulk::BulkState;
+use super::launch::{Launch, Options};
 use super::mbarrier::{Mbarriers, Wait};
 use super::wgmma::WgmmaState;
-use super::block::thread_index;
-use super::launch::{Launch, Options};
 use super::{Lanes32, Lanes64, lanes};
 use crate::check::shadow::{Actor, Shadow};
 use crate::check::{Checked, FaultKind, Raw};
@@ -33,6 +33,8 @@ pub(crate) struct Env<'a, 'f> {
     pub shared: &'a mut Vec<u32>,
     pub shadow: &'a mut Shadow,
     pub mbarriers: &'a mut Mbarriers,
+    /// `wgmma` instructions that each warp has issued.
+    pub issued_products: &'a mut Vec<u32>,
     pub counts: &'a mut Counts,
     pub check_shared: bool,
 }
@@ -62,7 +64,7 @@ pub(crate) struct Arrival {
 pub(crate) enum Stop {
     Done,
     Turn,
-    /// A wait for an mbarrier failed: others should run before it is tried again.
+    /// A wait for an mbarrier or for other warps failed: they should run before the next try.
     Wait,
     Barrier(Arrival),
 }
@@ -324,11 +326,34 @@ impl Warp {
                                 .map(Stop::Barrier);
                         }
                     }
-                    Inst::MbarrierWait { space, addr, parity, state, p } => {
-                        let wait = Wait { space: *space, addr: *addr, parity: *parity, state: *state, p: *p };
+                    Inst::MbarrierWait {
+                        space,
+                        addr,
+                        parity,
+                        state,
+                        p,
+                    } => {
+                        let wait = Wait {
+                            space: *space,
+                            addr: *addr,
+                            parity: *parity,
+                            state: *state,
+                            p: *p,
+                        };
                         if active != 0 && !self.mbarrier_wait(env, wait, active)? {
                             self.waiting = active;
                             self.save(pc + 1);
+                            return Ok(Stop::Wait);
+                        }
+                    }
+                    Inst::WgmmaWait { pending } => {
+                        if active != 0 && !self.wgmma_wait(env, *pending) {
+                            // Tried again later: what is counted is the try that succeeds.
+                            let count = &mut env.counts.pcs[pc as usize];
+                            count.warps -= 1;
+                            count.threads -= u64::from(active.count_ones());
+                            self.waiting = active;
+                            self.save(pc);
                             return Ok(Stop::Wait);
                         }
                     }

@@ -20,7 +20,9 @@ impl<'a> Lowerer<'a> {
             let [Operand::Int(pending @ 0..=0xffff)] = self.operands(i)? else {
                 return m.fail("the number of groups is an immediate");
             };
-            return self.emit(Inst::BulkWait { pending: *pending as u32 });
+            return self.emit(Inst::BulkWait {
+                pending: *pending as u32,
+            });
         }
         let tensor = m.take("tensor");
         let dimensions = if tensor {
@@ -41,7 +43,11 @@ impl<'a> Lowerer<'a> {
             0
         };
         // The destination's space comes first.
-        let to_shared = match i.modifiers.iter().find(|name| name.starts_with("shared") || *name == "global") {
+        let to_shared = match i
+            .modifiers
+            .iter()
+            .find(|name| name.starts_with("shared") || *name == "global")
+        {
             Some(name) => name != "global",
             None => return m.fail("the state spaces are missing"),
         };
@@ -60,17 +66,33 @@ impl<'a> Lowerer<'a> {
             _ => return m.fail("wrong number of operands"),
         };
         let global = match size {
-            Some(size) => BulkGlobal::Linear { addr: self.address(global)?, bytes: self.r(size, Ty::U32)? },
+            Some(size) => BulkGlobal::Linear {
+                addr: self.address(global)?,
+                bytes: self.r(size, Ty::U32)?,
+            },
             None => self.tensor_address(global, dimensions)?,
         };
         let shared = self.address(shared)?;
         let barrier = barrier.map(|barrier| self.address(barrier)).transpose()?;
-        self.emit(Inst::Bulk(Box::new(Bulk { shared, global, barrier })))
+        self.emit(Inst::Bulk(Box::new(Bulk {
+            shared,
+            global,
+            barrier,
+        })))
     }
 
     /// `[map, {c0, c1}]`.
-    fn tensor_address(&mut self, operand: &Operand, dimensions: usize) -> Result<BulkGlobal, ParseError> {
-        let Operand::Address { base, offset, coordinates } = operand else {
+    fn tensor_address(
+        &mut self,
+        operand: &Operand,
+        dimensions: usize,
+    ) -> Result<BulkGlobal, ParseError> {
+        let Operand::Address {
+            base,
+            offset,
+            coordinates,
+        } = operand
+        else {
             return self.fail("an address in brackets is expected");
         };
         let [Operand::Vector(parts)] = coordinates.as_slice() else {
@@ -79,16 +101,35 @@ impl<'a> Lowerer<'a> {
         if parts.len() != dimensions {
             return self.fail(format!("{dimensions} coordinates are expected"));
         }
-        let map = self.address(&Operand::Address { base: base.clone(), offset: *offset, coordinates: Vec::new() })?;
-        let coordinates = parts.iter().map(|part| self.r(part, Ty::S32)).collect::<Result<_, _>>()?;
+        let map = self.address(&Operand::Address {
+            base: base.clone(),
+            offset: *offset,
+            coordinates: Vec::new(),
+        })?;
+        let coordinates = parts
+            .iter()
+            .map(|part| self.r(part, Ty::S32))
+            .collect::<Result<_, _>>()?;
         Ok(BulkGlobal::Tensor { map, coordinates })
     }
 
-    pub(super) fn mbarrier(&mut self, i: &'a Instruction, m: &mut Mods<'_>) -> Result<(), ParseError> {
+    pub(super) fn mbarrier(
+        &mut self,
+        i: &'a Instruction,
+        m: &mut Mods<'_>,
+    ) -> Result<(), ParseError> {
         let what = m.pick(|name| {
-            ["init", "inval", "arrive", "arrive_drop", "expect_tx", "try_wait", "test_wait"]
-                .into_iter()
-                .find(|known| *known == name)
+            [
+                "init",
+                "inval",
+                "arrive",
+                "arrive_drop",
+                "expect_tx",
+                "try_wait",
+                "test_wait",
+            ]
+            .into_iter()
+            .find(|known| *known == name)
         });
         let Some(what) = what else {
             return m.fail("not a supported operation");
@@ -105,28 +146,62 @@ impl<'a> Lowerer<'a> {
         }
         let operands = i.operands.as_slice();
         let (op, address) = match (what, operands) {
-            ("init", [address, count]) => (Mbarrier::Init { count: self.r(count, Ty::U32)? }, address),
+            ("init", [address, count]) => (
+                Mbarrier::Init {
+                    count: self.r(count, Ty::U32)?,
+                },
+                address,
+            ),
             ("inval", [address]) => (Mbarrier::Invalidate, address),
-            ("expect_tx", [address, bytes]) => (Mbarrier::Expect { bytes: self.r(bytes, Ty::U32)? }, address),
+            ("expect_tx", [address, bytes]) => (
+                Mbarrier::Expect {
+                    bytes: self.r(bytes, Ty::U32)?,
+                },
+                address,
+            ),
             ("arrive" | "arrive_drop", [state, address, rest @ ..]) if rest.len() <= 1 => {
-                let value = rest.first().map(|value| self.r(value, Ty::U32)).transpose()?;
+                let value = rest
+                    .first()
+                    .map(|value| self.r(value, Ty::U32))
+                    .transpose()?;
                 if expecting && value.is_none() {
                     return m.fail("the number of bytes is missing");
                 }
-                let (count, expect) = if expecting { (None, value) } else { (value, None) };
+                let (count, expect) = if expecting {
+                    (None, value)
+                } else {
+                    (value, None)
+                };
                 let state = match self.register(state)? {
                     (Reg::R(_), _) => return m.fail("the state has 64 bits"),
                     (reg, _) => reg,
                 };
-                (Mbarrier::Arrive { count, expect, drop: what == "arrive_drop", state }, address)
+                (
+                    Mbarrier::Arrive {
+                        count,
+                        expect,
+                        drop: what == "arrive_drop",
+                        state,
+                    },
+                    address,
+                )
             }
             // The time hint of a wait does not change its meaning.
             ("try_wait" | "test_wait", [p, address, phase] | [p, address, phase, _]) => {
                 let p = self.dst_p(p)?;
                 let addr = self.address(address)?;
-                let (parity, state): (Option<u32>, D) =
-                    if parity { (Some(self.r(phase, Ty::U32)?), 0) } else { (None, self.d(phase, Ty::B64)?) };
-                return self.emit(Inst::MbarrierWait { space, addr, parity, state, p });
+                let (parity, state): (Option<u32>, D) = if parity {
+                    (Some(self.r(phase, Ty::U32)?), 0)
+                } else {
+                    (None, self.d(phase, Ty::B64)?)
+                };
+                return self.emit(Inst::MbarrierWait {
+                    space,
+                    addr,
+                    parity,
+                    state,
+                    p,
+                });
             }
             _ => return m.fail("wrong number of operands"),
         };

@@ -247,8 +247,7 @@ impl<'a> Lowerer<'a> {
         }
         let only_16 = m.take("cg");
         if !only_16 && !m.take("ca") {
-            return m
-                .fail("one of .ca, .cg is expected");
+            return m.fail("one of .ca, .cg is expected");
         }
         if !m.take("shared") && !m.take("shared::cta") {
             return m.fail("the destination is .shared");

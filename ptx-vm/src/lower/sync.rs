@@ -30,9 +30,11 @@ impl<'a> Lowerer<'a> {
                 if !m.take("async") {
                     return m.fail("only fence.proxy.async is supported");
                 }
-                ["global", "shared::cta", "shared::cluster"].iter().for_each(|space| {
-                    m.take(space);
-                });
+                ["global", "shared::cta", "shared::cluster"]
+                    .iter()
+                    .for_each(|space| {
+                        m.take(space);
+                    });
                 let [] = self.operands(i)?;
                 self.emit(Inst::Fence)
             }

@@ -25,7 +25,11 @@ fn shape(name: &str) -> Option<[u32; 3]> {
 }
 
 impl<'a> Lowerer<'a> {
-    pub(super) fn tensor(&mut self, i: &'a Instruction, m: &mut Mods<'_>) -> Result<(), ParseError> {
+    pub(super) fn tensor(
+        &mut self,
+        i: &'a Instruction,
+        m: &mut Mods<'_>,
+    ) -> Result<(), ParseError> {
         match i.opcode.as_str() {
             "ldmatrix" | "stmatrix" => self.matrix(i, m),
             "mma" => self.mma(i, m),
@@ -46,7 +50,11 @@ impl<'a> Lowerer<'a> {
     }
 
     fn sync_aligned(&self, m: &mut Mods<'_>) -> Result<(), ParseError> {
-        if m.take("sync") && m.take("aligned") { Ok(()) } else { m.fail(".sync.aligned is expected") }
+        if m.take("sync") && m.take("aligned") {
+            Ok(())
+        } else {
+            m.fail(".sync.aligned is expected")
+        }
     }
 
     /// The 32-bit registers of a vector operand.
@@ -81,13 +89,26 @@ impl<'a> Lowerer<'a> {
             return m.fail("only .shared.b16 is supported");
         }
         let [first, second] = self.operands(i)?;
-        let (data, address) = if store { (second, first) } else { (first, second) };
-        let regs = if store { self.fragment(data, Ty::B32)? } else { self.fragment_dst(data, Ty::B32)? };
+        let (data, address) = if store {
+            (second, first)
+        } else {
+            (first, second)
+        };
+        let regs = if store {
+            self.fragment(data, Ty::B32)?
+        } else {
+            self.fragment_dst(data, Ty::B32)?
+        };
         if regs.len() != count {
             return m.fail("the vector has another length");
         }
         let addr = self.address(address)?;
-        self.emit(Inst::Matrix { store, transpose, regs, addr })
+        self.emit(Inst::Matrix {
+            store,
+            transpose,
+            regs,
+            addr,
+        })
     }
 
     fn mma(&mut self, i: &'a Instruction, m: &mut Mods<'_>) -> Result<(), ParseError> {
@@ -138,7 +159,9 @@ impl<'a> Lowerer<'a> {
             let [Operand::Int(pending @ 0..=7)] = self.operands(i)? else {
                 return m.fail("a number of groups from 0 to 7 is expected");
             };
-            return self.emit(Inst::WgmmaWait { pending: *pending as u32 });
+            return self.emit(Inst::WgmmaWait {
+                pending: *pending as u32,
+            });
         }
         if !m.take("mma_async") {
             return m.fail("not a known form");
@@ -174,17 +197,26 @@ impl<'a> Lowerer<'a> {
             })
             .collect::<Result<Vec<_>, _>>()?;
         let in_registers = matches!(a, WgmmaA::Registers(_));
-        let (negate_a, negate_b, transpose_a, transpose_b) = match (numbers.as_slice(), ty, in_registers) {
-            ([], _, _) => (1, 1, 0, 0),
-            ([x, y], _, _) => (*x, *y, 0, 0),
-            ([x, y, t], MatrixTy::F16 | MatrixTy::Bf16, true) => (*x, *y, 0, *t),
-            ([x, y, s, t], MatrixTy::F16 | MatrixTy::Bf16, false) => (*x, *y, *s, *t),
-            _ => return m.fail("the last operands do not fit"),
-        };
-        if negate_a * negate_a != 1 || negate_b * negate_b != 1 || transpose_a < 0 || transpose_b < 0 {
+        let (negate_a, negate_b, transpose_a, transpose_b) =
+            match (numbers.as_slice(), ty, in_registers) {
+                ([], _, _) => (1, 1, 0, 0),
+                ([x, y], _, _) => (*x, *y, 0, 0),
+                ([x, y, t], MatrixTy::F16 | MatrixTy::Bf16, true) => (*x, *y, 0, *t),
+                ([x, y, s, t], MatrixTy::F16 | MatrixTy::Bf16, false) => (*x, *y, *s, *t),
+                _ => return m.fail("the last operands do not fit"),
+            };
+        if negate_a * negate_a != 1
+            || negate_b * negate_b != 1
+            || transpose_a < 0
+            || transpose_b < 0
+        {
             return m.fail("the last operands do not fit");
         }
-        let (d, b, accumulate) = (self.fragment_dst(d, Ty::F32)?, self.d(b, Ty::B64)?, self.pred(scale)?);
+        let (d, b, accumulate) = (
+            self.fragment_dst(d, Ty::F32)?,
+            self.d(b, Ty::B64)?,
+            self.pred(scale)?,
+        );
         if d.len() as u32 != n / 2 {
             return m.fail(&format!("the accumulators have {} registers", n / 2));
         }

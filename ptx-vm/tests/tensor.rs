@@ -200,6 +200,9 @@ fn mma_of_every_shape() {
     mma("tf32", 4, |x| x.to_bits() | 0x1fff, 32);
 }
 
+/// Coordinates of a box and its offset in shared memory.
+type Copy2d = ([u32; 2], u32);
+
 /// One way to lay out the operands of m64n64k16: how each is stored and described.
 #[derive(Clone, Copy)]
 struct Layout {
@@ -235,7 +238,7 @@ impl Layout {
     }
 
     /// Boxes as (coordinates, offset in shared memory), and the map's sizes.
-    fn boxes(self) -> (Vec<([u32; 2], u32)>, [u64; 2], [u32; 2]) {
+    fn boxes(self) -> (Vec<Copy2d>, [u64; 2], [u32; 2]) {
         let row = self.row();
         if self.k_major {
             // 64 rows of at least 16 elements along k.

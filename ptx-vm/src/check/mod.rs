@@ -1,6 +1,7 @@
 //! Diagnoses: what a kernel did wrong, where, and what it collided with.
 
 pub(crate) mod shadow;
+mod units;
 
 use std::fmt;
 

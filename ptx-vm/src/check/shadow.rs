@@ -18,14 +18,14 @@ use super::{Checked, FaultKind, Raw};
 
 /// One remembered access: valid, pending, atomic, thread (11 bits), instruction (21), epoch (29).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Touch(u64);
+pub(super) struct Touch(pub(super) u64);
 
-const VALID: u64 = 1 << 63;
-const PENDING: u64 = 1 << 62;
+pub(super) const VALID: u64 = 1 << 63;
+pub(super) const PENDING: u64 = 1 << 62;
 const ATOMIC: u64 = 1 << 61;
 
 impl Touch {
-    fn new(thread: u32, pc: u32, epoch: u32, flags: u64) -> Self {
+    pub(super) fn new(thread: u32, pc: u32, epoch: u32, flags: u64) -> Self {
         Self(
             VALID
                 | flags
@@ -35,11 +35,11 @@ impl Touch {
         )
     }
 
-    fn has(self, flag: u64) -> bool {
+    pub(super) fn has(self, flag: u64) -> bool {
         self.0 & flag != 0
     }
 
-    fn thread(self) -> u32 {
+    pub(super) fn thread(self) -> u32 {
         (self.0 >> 50) as u32 & 0x7ff
     }
 
@@ -53,9 +53,9 @@ impl Touch {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Cell {
-    write: Touch,
-    reads: [Touch; 2],
+pub(super) struct Cell {
+    pub(super) write: Touch,
+    pub(super) reads: [Touch; 2],
 }
 
 /// How a cell is accessed.
@@ -81,13 +81,13 @@ pub(crate) struct Actor {
 /// Shadow cells and clocks of one block.
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
-    cells: Vec<Cell>,
+    pub(super) cells: Vec<Cell>,
     /// log2 of the bytes per cell: 0, or 2 where no access is narrower than a word.
-    shift: u32,
-    warps: usize,
+    pub(super) shift: u32,
+    pub(super) warps: usize,
     /// Warps, the unit of bulk copies, the tensor unit of each warpgroup.
-    agents: usize,
-    clocks: Vec<u32>,
+    pub(super) agents: usize,
+    pub(super) clocks: Vec<u32>,
     /// The first read of unwritten memory. It waits for the next barrier or the end of the block:
     /// if another thread writes there before, the kernel lacks a barrier, and the race says more.
     deferred: Option<(Actor, Box<Raw>)>,
@@ -131,101 +131,6 @@ impl Shadow {
         self.clocks[w * self.agents + w] += 1;
     }
 
-    /// The unit that does bulk copies.
-    pub fn copier(&self) -> usize {
-        self.warps
-    }
-
-    /// The tensor unit of warp `w`'s warpgroup.
-    pub fn tensor_unit(&self, w: usize) -> usize {
-        self.warps + 1 + w / 4
-    }
-
-    /// Starts an epoch of a unit, for one copy; returns it.
-    pub fn tick(&mut self, unit: usize) -> u32 {
-        let clock = &mut self.clocks[unit * self.agents + unit];
-        *clock += 1;
-        *clock
-    }
-
-    /// Warp `w` has waited for what `unit` did up to `epoch`.
-    pub fn observe(&mut self, w: usize, unit: usize, epoch: u32) {
-        let clock = &mut self.clocks[w * self.agents + unit];
-        *clock = (*clock).max(epoch);
-    }
-
-    /// Joins the clocks of warp `w` into `into`, and starts a new epoch in `w`.
-    pub fn release(&mut self, w: usize, into: &mut Vec<u32>) {
-        into.resize(self.agents, 0);
-        let row = &mut self.clocks[w * self.agents..(w + 1) * self.agents];
-        into.iter_mut()
-            .zip(row.iter())
-            .for_each(|(i, c)| *i = (*i).max(*c));
-        row[w] += 1;
-    }
-
-    /// Joins `from` into the clocks of warp `w`.
-    pub fn acquire(&mut self, w: usize, from: &[u32]) {
-        let row = &mut self.clocks[w * self.agents..(w + 1) * self.agents];
-        // The warp's own entry is its present epoch, which `from` cannot exceed.
-        row.iter_mut()
-            .zip(from)
-            .for_each(|(c, f)| *c = (*c).max(*f));
-    }
-
-    /// An access by `unit` in its `epoch`, issued by `actor`, who must be ordered behind what the
-    /// access conflicts with.
-    pub fn unit_access(
-        &mut self,
-        offset: u64,
-        bytes: u32,
-        write: bool,
-        actor: Actor,
-        (unit, epoch): (usize, u32),
-    ) -> Checked<()> {
-        let touch = Touch::new(unit as u32 * 32, actor.pc, epoch, 0);
-        let first = offset as usize >> self.shift;
-        let last = (offset as usize + bytes as usize - 1) >> self.shift;
-        for index in first..=last {
-            let cell = self.cells[index];
-            if write {
-                if self.races {
-                    self.write_conflicts(index, cell, Use::AsyncIssue, actor)?;
-                }
-                self.cells[index] = Cell {
-                    write: touch,
-                    reads: [Touch(0); 2],
-                };
-                continue;
-            }
-            if !cell.write.has(VALID)
-                || cell.write.has(PENDING)
-                || cell.write.thread() != actor.thread
-            {
-                self.bad_read_unless_ordered(index, cell.write, actor)?;
-            }
-            let reads = &mut self.cells[index].reads;
-            if !reads[0].has(VALID) || reads[0].thread() == touch.thread() {
-                reads[0] = touch;
-            } else {
-                reads[1] = touch;
-            }
-        }
-        Ok(())
-    }
-
-    fn bad_read_unless_ordered(&mut self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
-        if write.has(VALID) && !write.has(PENDING) && self.ordered(write, actor) {
-            return Ok(());
-        }
-        self.bad_read(index, write, actor)
-    }
-
-    /// Whether a unit did this access, rather than a thread.
-    fn by_unit(&self, touch: Touch) -> bool {
-        touch.thread() as usize / 32 >= self.warps
-    }
-
     /// Whether a read of unwritten memory waits to be reported.
     pub fn has_deferred(&self) -> bool {
         self.deferred.is_some()
@@ -236,7 +141,7 @@ impl Shadow {
         self.deferred.take()
     }
 
-    fn ordered(&self, earlier: Touch, actor: Actor) -> bool {
+    pub(super) fn ordered(&self, earlier: Touch, actor: Actor) -> bool {
         let (w, v) = (earlier.thread() as usize / 32, actor.thread as usize / 32);
         let clock = self.clocks[v * self.agents + w];
         if w == v {
@@ -302,7 +207,7 @@ impl Shadow {
         Ok(())
     }
 
-    fn bad_read(&mut self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
+    pub(super) fn bad_read(&mut self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
         if !write.has(VALID) {
             if self.uninitialized && self.deferred.is_none() {
                 let mut raw = self.raw(FaultKind::Uninitialized, index, "shared memory", None);
@@ -331,7 +236,13 @@ impl Shadow {
         Ok(())
     }
 
-    fn write_conflicts(&self, index: usize, cell: Cell, how: Use, actor: Actor) -> Checked<()> {
+    pub(super) fn write_conflicts(
+        &self,
+        index: usize,
+        cell: Cell,
+        how: Use,
+        actor: Actor,
+    ) -> Checked<()> {
         let name = match how {
             Use::AsyncIssue => "copy",
             Use::Atomic => "atomic",

@@ -4,7 +4,8 @@
 //! issuing thread waits for the copy's group: a kernel that waits for too few groups reads what
 //! was there before, and the shadow says so.
 
-use super::access::{Group, aligned, in_lane, shared_bounds, write_words};
+use super::access::{Group, aligned, in_lane, shared_bounds};
+use super::private::write_words;
 use super::warp::{Env, Warp};
 use super::{WARP, lanes};
 use crate::check::shadow::{Actor, Use};

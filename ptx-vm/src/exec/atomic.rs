@@ -3,8 +3,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::access::{aligned, in_lane, read_words, shared_bounds, write_words};
+use super::access::{aligned, in_lane, shared_bounds};
 use super::lanes;
+use super::private::{read_words, write_words};
 use super::warp::{Env, Warp};
 use crate::check::shadow::Use;
 use crate::check::{Checked, FaultKind, Raw};

@@ -4,7 +4,7 @@
 //! accesses belong to that unit, and only who waits for the mbarrier (or the group) is ordered
 //! behind them. Fences between the proxies are not tracked.
 
-use super::access::{read_words, write_words};
+use super::private::{read_words, write_words};
 use super::warp::{Env, Warp};
 use super::{lanes, window};
 use crate::check::shadow::Actor;
@@ -293,11 +293,12 @@ fn box_rows(map: &TensorMap, start: &[i64]) -> Vec<Row> {
                 .base
                 .0
                 .wrapping_add_signed(start[0] * i64::from(element));
-            for dimension in 1..map.sizes.len() {
-                let at = start[dimension] + i64::from(rest % map.box_sizes[dimension]);
-                rest /= map.box_sizes[dimension];
-                inside &= at >= 0 && (at as u64) < map.sizes[dimension];
-                global = global.wrapping_add((at as u64).wrapping_mul(map.strides[dimension - 1]));
+            let outer = map.sizes.iter().zip(&map.box_sizes).zip(start).skip(1);
+            for (((size, box_size), start), stride) in outer.zip(&map.strides) {
+                let at = start + i64::from(rest % box_size);
+                rest /= box_size;
+                inside &= at >= 0 && (at as u64) < *size;
+                global = global.wrapping_add((at as u64).wrapping_mul(*stride));
             }
             let inside = if inside { columns.clone() } else { 0..0 };
             Row {

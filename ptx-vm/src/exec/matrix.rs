@@ -6,7 +6,8 @@
 //! rounded once to single precision: exact where the exact result is representable, such as for
 //! small integers, and otherwise more accurate than any hardware.
 
-use super::access::{Group, aligned, in_lane, read_words, shared_bounds, write_words};
+use super::access::{Group, aligned, in_lane, shared_bounds};
+use super::private::{read_words, write_words};
 use super::round::{BF16, F16, widen};
 use super::warp::{Env, Warp};
 use super::{WARP, lanes};

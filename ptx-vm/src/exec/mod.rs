@@ -22,7 +22,10 @@ mod launch;
 mod matrix;
 mod mbarrier;
 mod predicate;
+mod private;
+mod registers;
 mod round;
+mod special;
 mod warp;
 mod wgmma;
 

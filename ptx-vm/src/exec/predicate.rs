@@ -13,8 +13,13 @@ pub(super) fn bits(lanes: [bool; WARP]) -> u32 {
         .fold(0, |bits, (lane, on)| bits | u32::from(*on) << lane)
 }
 
-/// Result of an ordered comparison, given the order of the operands; `None` when unordered.
+/// Result of a comparison; the unordered forms hold when an operand is NaN.
 #[inline(always)]
+#[allow(
+    clippy::neg_cmp_op_on_partial_ord,
+    clippy::double_comparisons,
+    reason = "whether NaN makes a comparison true is what distinguishes them"
+)]
 fn holds<T: PartialOrd>(cmp: Cmp, a: T, b: T) -> bool {
     match cmp {
         Cmp::Eq => a == b,

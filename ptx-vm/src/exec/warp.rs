@@ -5,14 +5,15 @@ use super::block::thread_index;
 use super::bulk::BulkState;
 use super::launch::{Launch, Options};
 use super::mbarrier::{Mbarriers, Wait};
+use super::special::special_lanes;
 use super::wgmma::WgmmaState;
 use super::{Lanes32, Lanes64, lanes};
 use crate::check::shadow::{Actor, Shadow};
 use crate::check::{Checked, FaultKind, Raw};
 use crate::count::collect::Counts;
-use crate::ir::{Addr, BarrierKind, Inst, NOWHERE, Pred, Reg, WARP};
+use crate::ir::{BarrierKind, Inst, NOWHERE, WARP};
 use crate::lower::Program;
-use crate::lower::names::{Constant, LaneMask, Special};
+use crate::lower::names::Constant;
 use crate::memory::Memory;
 
 /// What does not change during a launch.
@@ -169,83 +170,6 @@ impl Warp {
             thread: self.first_thread() + lane as u32,
             pc: self.pc,
         }
-    }
-
-    /// Lanes of which a predicate operand is true.
-    #[inline]
-    pub fn pred(&self, pred: Pred) -> u32 {
-        let value = self.p[pred.slot as usize];
-        if pred.negated { !value } else { value }
-    }
-
-    #[inline]
-    pub fn set_p(&mut self, slot: u32, active: u32, value: u32) {
-        let p = &mut self.p[slot as usize];
-        *p = *p & !active | value & active;
-    }
-
-    #[inline]
-    pub fn set_r(&mut self, slot: u32, active: u32, value: &Lanes32) {
-        let out = &mut self.r[slot as usize];
-        if active == u32::MAX {
-            *out = *value;
-        } else {
-            for i in 0..WARP {
-                let keep = (active >> i & 1).wrapping_sub(1);
-                out[i] = out[i] & keep | value[i] & !keep;
-            }
-        }
-    }
-
-    #[inline]
-    pub fn set_d(&mut self, slot: u32, active: u32, value: &Lanes64) {
-        let out = &mut self.d[slot as usize];
-        if active == u32::MAX {
-            *out = *value;
-        } else {
-            for i in 0..WARP {
-                let keep = (u64::from(active) >> i & 1).wrapping_sub(1);
-                out[i] = out[i] & keep | value[i] & !keep;
-            }
-        }
-    }
-
-    /// Value of a register in one lane, zero-extended.
-    #[inline]
-    pub fn get(&self, reg: Reg, lane: usize) -> u64 {
-        match reg {
-            Reg::R(slot) => u64::from(self.r[slot as usize][lane]),
-            Reg::D(slot) => self.d[slot as usize][lane],
-            Reg::Sink => 0,
-        }
-    }
-
-    #[inline]
-    pub fn set(&mut self, reg: Reg, lane: usize, value: u64) {
-        match reg {
-            Reg::R(slot) => self.r[slot as usize][lane] = value as u32,
-            Reg::D(slot) => self.d[slot as usize][lane] = value,
-            Reg::Sink => {}
-        }
-    }
-
-    /// Addresses of an operand in all lanes.
-    #[inline]
-    pub fn addresses(&self, addr: Addr) -> Lanes64 {
-        let mut out = [0; WARP];
-        match addr.base {
-            Reg::R(slot) => {
-                let base = &self.r[slot as usize];
-                (0..WARP)
-                    .for_each(|i| out[i] = u64::from(base[i]).wrapping_add_signed(addr.offset));
-            }
-            Reg::D(slot) => {
-                let base = &self.d[slot as usize];
-                (0..WARP).for_each(|i| out[i] = base[i].wrapping_add_signed(addr.offset));
-            }
-            Reg::Sink => {}
-        }
-        out
     }
 
     /// Runs at most `turn` instructions.
@@ -478,46 +402,5 @@ impl Warp {
             active,
             votes,
         })
-    }
-}
-
-/// Values of a special register in the lanes of warp `warp`.
-fn special_lanes(
-    special: Special,
-    frozen: &Frozen<'_>,
-    warp: u32,
-    id: [u32; 3],
-    block: u64,
-) -> Lanes32 {
-    let launch = frozen.launch;
-    let all = |value: u32| [value; WARP];
-    let by_lane = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
-    match special {
-        Special::Tid(axis) => {
-            by_lane(&|lane| thread_index(warp * WARP as u32 + lane, launch.block)[axis as usize])
-        }
-        Special::NTid(axis) => all(launch.block[axis as usize]),
-        Special::CtaId(axis) => all(id[axis as usize]),
-        Special::NCtaId(axis) => all(launch.grid[axis as usize]),
-        Special::LaneId => by_lane(&|lane| lane),
-        Special::WarpId => all(warp),
-        // A multiprocessor holds 2048 threads.
-        Special::NWarpId => all(64),
-        Special::SmId => all((block % u64::from(frozen.sms.max(1))) as u32),
-        Special::NSmId => all(frozen.sms),
-        Special::Zero => all(0),
-        Special::One => all(1),
-        Special::LaneMask(which) => by_lane(&|lane| {
-            let bit = 1u32 << lane;
-            match which {
-                LaneMask::Eq => bit,
-                LaneMask::Lt => bit - 1,
-                LaneMask::Le => bit | (bit - 1),
-                LaneMask::Gt => !(bit | (bit - 1)),
-                LaneMask::Ge => !(bit - 1),
-            }
-        }),
-        Special::DynamicShared => all(launch.shared_bytes),
-        Special::TotalShared => all(frozen.shared_bytes),
     }
 }

@@ -15,10 +15,10 @@ use crate::ir::{MatrixTy, R, Wgmma, WgmmaA};
 use crate::tensor_map::Swizzle;
 
 /// The left operand at issue: a descriptor, or this warp's fragment.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 enum Left {
     Shared(Descriptor),
-    Fragment([[u32; WARP]; 4]),
+    Fragment(Box<[[u32; WARP]; 4]>),
 }
 
 /// A product that has been issued.
@@ -119,7 +119,9 @@ impl Warp {
         let b = Descriptor::decode(self.d[wgmma.b as usize][0]);
         let a = match &wgmma.a {
             WgmmaA::Descriptor(slot) => Left::Shared(Descriptor::decode(self.d[*slot as usize][0])),
-            WgmmaA::Registers(regs) => Left::Fragment(regs.map(|reg| self.r[reg as usize])),
+            WgmmaA::Registers(regs) => {
+                Left::Fragment(Box::new(regs.map(|reg| self.r[reg as usize])))
+            }
         };
         let w = self.index as usize;
         let number = env.issued_products[w];
@@ -244,7 +246,7 @@ impl Warp {
             let at = descriptor.place(row, p as u64, bytes.into(), transpose) as usize;
             element(
                 wgmma.ty,
-                super::access::read_words(env.shared, at, bytes) as u32,
+                super::private::read_words(env.shared, at, bytes) as u32,
             )
         };
         let mut a = [[0.0; 16]; 16];

@@ -1,6 +1,7 @@
 //! Syntax tree to executable program: names become slots, labels become instruction indices,
 //! calls are inlined, branches learn where their lanes meet again.
 
+mod bits;
 mod branch;
 mod bulk;
 mod call;
@@ -14,6 +15,7 @@ mod mods;
 mod movement;
 pub(crate) mod names;
 mod operand;
+mod program;
 mod sync;
 mod tensor;
 
@@ -25,38 +27,14 @@ use crate::parse::ast::{Ast, Function, Instruction, Statement, Variable};
 use crate::parse::{ParseError, Position};
 use mods::Mods;
 use names::{Files, Name, Scopes};
+use program::bounds;
+pub(crate) use program::{Parameter, Program};
 
 /// The predicate slot that is always false.
 pub(crate) const FALSE: u32 = 0;
 
 /// Instructions a kernel may have after inlining.
 const MAX_CODE: usize = 1 << 20;
-
-/// A parameter of a kernel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Parameter {
-    pub name: String,
-    pub offset: u32,
-    pub bytes: u32,
-}
-
-/// A kernel ready to run.
-#[derive(Debug, Clone)]
-pub(crate) struct Program {
-    pub code: Vec<Op>,
-    pub files: Files,
-    pub parameters: Vec<Parameter>,
-    pub parameter_bytes: u32,
-    /// Where dynamic shared memory starts.
-    pub dynamic_shared: u32,
-    /// Bytes of local memory per thread.
-    pub local_bytes: u32,
-    /// `.maxntid` as a number of threads, `.reqntid` per axis.
-    pub max_threads: Option<u32>,
-    pub required_block: Option<[u32; 3]>,
-    /// Whether shared memory is accessed in units smaller than 4 bytes.
-    pub narrow_shared: bool,
-}
 
 /// Addresses of module variables in global and constant memory.
 pub(crate) type Globals = HashMap<String, u64>;
@@ -125,27 +103,6 @@ pub(crate) fn lower(
         max_threads,
         required_block,
     })
-}
-
-/// The launch bounds among a kernel's performance directives.
-fn bounds(function: &Function) -> Result<(Option<u32>, Option<[u32; 3]>), ParseError> {
-    let (mut max_threads, mut required) = (None, None);
-    for (name, values) in &function.directives {
-        let mut block = [1; 3];
-        block.iter_mut().zip(values).for_each(|(b, v)| *b = *v);
-        match name.as_str() {
-            ".maxntid" => max_threads = block.iter().try_fold(1u32, |a, b| a.checked_mul(*b)),
-            ".reqntid" => required = Some(block),
-            ".reqnctapercluster" if block != [1; 3] => {
-                return Err(ParseError::new(
-                    function.position,
-                    "clusters are not supported",
-                ));
-            }
-            _ => {}
-        }
-    }
-    Ok((max_threads, required))
 }
 
 /// A function being lowered: the kernel, or a call inlined into it.

@@ -153,7 +153,7 @@ impl Lowerer<'_> {
         let (name, negated) = match operand {
             Operand::Word(name) => (name, false),
             Operand::Not(name) => (name, true),
-            Operand::Int(value @ (0 | 1 | -1)) => {
+            Operand::Int(value @ (-1..=1)) => {
                 return Ok(Pred {
                     slot: super::FALSE,
                     negated: *value != 0,

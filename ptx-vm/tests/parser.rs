@@ -17,15 +17,23 @@ fn refused(body: &str) -> ptx_vm::ParseError {
 fn unsupported_instructions_and_modifiers_are_named() {
     for (body, part) in [
         (
-            "wgmma.fence.sync.aligned;",
-            "instruction `wgmma` is not supported",
+            "wmma.store.d.sync.aligned.row.m16n16k16.f32 [%d1], {%r1};",
+            "instruction `wmma` is not supported",
         ),
         (
             "tex.1d.v4.f32.s32 {%r1,%r2,%r3,%r4}, [%d1, {%r1}];",
             "instruction `tex`",
         ),
         ("add.v7.s32 %r1, %r2, %r3;", "modifier .v7 is not supported"),
-        ("cp.async.bulk.commit_group;", "bulk"),
+        (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d1], %r2, [%r3], %h1;",
+            "clusters are not supported",
+        ),
+        ("barrier.cluster.arrive;", "clusters are not supported"),
+        (
+            "mapa.u64 %d1, %d2, 0;",
+            "instruction `mapa` is not supported",
+        ),
         (
             "add.s32 %r1, %d2, %r3;",
             "not a register of at most 32 bits",

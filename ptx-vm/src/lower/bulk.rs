@@ -24,6 +24,9 @@ impl<'a> Lowerer<'a> {
                 pending: *pending as u32,
             });
         }
+        if m.has("multicast::cluster") || m.has("cta_group::2") {
+            return m.fail("clusters are not supported");
+        }
         let tensor = m.take("tensor");
         let dimensions = if tensor {
             let dimensions = m.pick(|name| match name {

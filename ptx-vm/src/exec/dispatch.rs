@@ -1,9 +1,8 @@
 //! From instruction to its implementation.
 
+use super::vector::{Binary32, Binary64, Float32, Float64, Ternary32, Wide};
 use super::warp::{Env, Warp};
-use super::{
-    LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, alu, alu64, convert, float, half, map1, window,
-};
+use super::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, alu, alu64, convert, half, map1, window};
 use crate::check::{Checked, FaultKind, Raw};
 use crate::ir::{Dynamic, Inst, Space};
 
@@ -38,22 +37,22 @@ impl Warp {
                 c,
             } => {
                 let (a, b, c) = (r!(a), r!(b), r!(c));
-                let out = simd.dispatch(|| float::f32_op(*op, *mode, a, b, c));
+                let out = simd.dispatch(Float32(*op, *mode, a, b, c));
                 self.set_r(*d, active, &out);
             }
             Inst::Bin32 { op, d, a, b } => {
                 let (a, b) = (r!(a), r!(b));
-                let out = simd.dispatch(|| alu::binary(*op, a, b));
+                let out = simd.dispatch(Binary32(*op, a, b));
                 self.set_r(*d, active, &out);
             }
             Inst::Bin64 { op, d, a, b } => {
                 let (a, b) = (d!(a), d!(b));
-                let out = simd.dispatch(|| alu64::binary(*op, a, b));
+                let out = simd.dispatch(Binary64(*op, a, b));
                 self.set_d(*d, active, &out);
             }
             Inst::Tri32 { op, d, a, b, c } => {
                 let (a, b, c) = (r!(a), r!(b), r!(c));
-                let out = simd.dispatch(|| alu::ternary(*op, a, b, c));
+                let out = simd.dispatch(Ternary32(*op, a, b, c));
                 self.set_r(*d, active, &out);
             }
             Inst::F64 {
@@ -65,7 +64,7 @@ impl Warp {
                 round: _,
             } => {
                 let (a, b, c) = (d!(a), d!(b), d!(c));
-                let out = simd.dispatch(|| float::f64_op(*op, a, b, c));
+                let out = simd.dispatch(Float64(*op, a, b, c));
                 self.set_d(*d, active, &out);
             }
             Inst::Mov32 { d, a } => {
@@ -122,7 +121,7 @@ impl Warp {
             }
             Inst::Wide32 { signed, d, a, b, c } => {
                 let (a, b) = (r!(a), r!(b));
-                let mut out = simd.dispatch(|| alu64::wide(*signed, a, b));
+                let mut out = simd.dispatch(Wide(*signed, a, b));
                 if let Some(c) = c {
                     out = super::map2(&out, d!(c), u64::wrapping_add);
                 }

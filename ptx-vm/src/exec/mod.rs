@@ -26,6 +26,7 @@ mod private;
 mod registers;
 mod round;
 mod special;
+mod vector;
 mod warp;
 mod wgmma;
 

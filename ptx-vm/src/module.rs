@@ -14,12 +14,14 @@ const VARIABLES: u64 = 0x4000_0000_0000;
 /// Number of the next module, so that two modules never share addresses.
 static MODULES: AtomicU64 = AtomicU64::new(0);
 
-/// A variable of the module in global or constant memory, with its initial bytes.
+/// A variable of the module in global or constant memory.
 #[derive(Debug, Clone)]
 struct Global {
     name: String,
     address: u64,
-    bytes: Vec<u8>,
+    /// Initial bytes; what they leave of the size is zero.
+    initial: Vec<u8>,
+    size: usize,
     read_only: bool,
 }
 
@@ -128,12 +130,9 @@ impl Module {
             if memory.has(global.address) {
                 continue;
             }
-            memory.insert_variable(
-                &global.name,
-                global.address,
-                &global.bytes,
-                global.read_only,
-            );
+            let mut bytes = global.initial.clone();
+            bytes.resize(global.size, 0);
+            memory.insert_variable(&global.name, global.address, &bytes, global.read_only);
         }
     }
 }
@@ -154,18 +153,19 @@ fn globals(ast: &Ast) -> Result<Vec<Global>, ParseError> {
         out.push(Global {
             name: variable.name.clone(),
             address,
-            bytes: initial(variable, bytes as usize)?,
+            initial: initial(variable, bytes as usize)?,
+            size: bytes as usize,
             read_only,
         });
     }
     Ok(out)
 }
 
-/// Initial bytes: what is not given is zero.
+/// The initial bytes that are given.
 fn initial(variable: &Variable, bytes: usize) -> Result<Vec<u8>, ParseError> {
     let fail = |message: &str| Err(ParseError::new(variable.position, message));
     let size = crate::ir::Ty::parse(&variable.ty).map_or(1, |ty| ty.bytes() as usize);
-    let mut out = Vec::with_capacity(bytes);
+    let mut out = Vec::new();
     for value in &variable.init {
         let bits = match (value, variable.ty.as_str()) {
             (Operand::Int(value), "f32") => u64::from((*value as f32).to_bits()),
@@ -181,6 +181,5 @@ fn initial(variable: &Variable, bytes: usize) -> Result<Vec<u8>, ParseError> {
     if out.len() > bytes {
         return fail("more initial values than elements");
     }
-    out.resize(bytes, 0);
     Ok(out)
 }

@@ -663,3 +663,55 @@ fn producers_and_consumers_share_a_ring() {
     );
     assert_eq!(common::fault(&early, 64).kind, FaultKind::SharedRace);
 }
+
+#[test]
+fn small_copies_arrive_at_mbarriers() {
+    // Every thread copies a word; all wait for all 64 copies, then read a neighbour's.
+    let body = |arrive: &str, count: u32| {
+        kernel(
+            ".param .u64 out",
+            &format!(
+                ".shared .align 8 .b8 s[256]; .shared .align 8 .b64 bar;
+                 ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, s; mov.u32 %r3, bar;
+                 setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [%r3], {count};
+                 bar.sync 0;
+                 mad.wide.u32 %d2, %r1, 4, %d1; mad.lo.u32 %r4, %r1, 4, %r2;
+                 cp.async.ca.shared.global [%r4], [%d2], 4;
+                 {arrive}
+                 wait:
+                 mbarrier.try_wait.parity.shared.b64 %p2, [%r3], 0;
+                 @!%p2 bra wait;
+                 xor.b32 %r5, %r4, 4; ld.shared.u32 %r6, [%r5]; st.global.u32 [%d2+256], %r6;"
+            ),
+        )
+    };
+    let run_it = |text: &str| {
+        let module = module(text);
+        let mut memory = Memory::new();
+        let out = memory.alloc_u32("out", &(0..128).collect::<Vec<_>>());
+        run(
+            &module,
+            &mut memory,
+            [1; 3],
+            [64, 1, 1],
+            vec![out.into()],
+            &Options::default(),
+        )?;
+        Ok::<_, RunError>(memory.read_u32(out, 128).expect("written"))
+    };
+    let noinc = "cp.async.mbarrier.arrive.noinc.shared.b64 [%r3];";
+    let extra = "cp.async.mbarrier.arrive.shared.b64 [%r3]; mbarrier.arrive.shared.b64 _, [%r3];";
+    for arrive in [noinc, extra] {
+        assert_eq!(
+            run_it(&body(arrive, 64)).unwrap()[64..],
+            (0..64).map(|i| i ^ 1).collect::<Vec<u32>>()
+        );
+    }
+    // An arrival that does not wait for the copies.
+    let error = run_it(&body("mbarrier.arrive.shared.b64 _, [%r3];", 64)).unwrap_err();
+    assert_eq!(
+        error.fault().unwrap().kind,
+        FaultKind::AsyncNotWaited,
+        "{error}"
+    );
+}

@@ -16,6 +16,8 @@ use crate::ir::{Inst, Space};
 #[derive(Debug, Clone, Copy)]
 struct Copy {
     lane: u32,
+    /// Number of the copy in the warp.
+    number: u64,
     pc: u32,
     /// Number of the group, counted per lane.
     group: u32,
@@ -28,6 +30,7 @@ struct Copy {
 #[derive(Debug, Default)]
 pub(crate) struct AsyncState {
     copies: Vec<Copy>,
+    issued: u64,
     /// Groups that each lane has committed.
     committed: [u32; WARP],
 }
@@ -35,7 +38,13 @@ pub(crate) struct AsyncState {
 impl AsyncState {
     pub fn reset(&mut self) {
         self.copies.clear();
+        self.issued = 0;
         self.committed = [0; WARP];
+    }
+
+    /// Copies issued so far.
+    pub fn issued(&self) -> u64 {
+        self.issued
     }
 
     /// Closes the open group of the lanes.
@@ -97,12 +106,14 @@ impl Warp {
             }
             self.copies.copies.push(Copy {
                 lane: lane as u32,
+                number: self.copies.issued,
                 pc: self.pc,
                 group: self.copies.committed[lane],
                 at: at as u32,
                 bytes,
                 data,
             });
+            self.copies.issued += 1;
         }
         if reading != 0 {
             self.count_global(
@@ -167,22 +178,29 @@ impl Warp {
     /// Makes the data of all but the last `pending` groups of each lane visible, or of all copies.
     pub(super) fn async_wait(&mut self, env: &mut Env<'_, '_>, pending: Option<u32>, active: u32) {
         let committed = self.copies.committed;
+        self.finish_copies(env, |copy| {
+            let done = match pending {
+                None => true,
+                Some(n) => copy.group + n < committed[copy.lane as usize],
+            };
+            done && active >> copy.lane & 1 == 1
+        });
+    }
+
+    /// Makes the data of a lane's first copies visible, those before number `end`.
+    pub(super) fn land_copies(&mut self, env: &mut Env<'_, '_>, lane: u32, end: u64) {
+        self.finish_copies(env, |copy| copy.lane == lane && copy.number < end);
+    }
+
+    fn finish_copies(&mut self, env: &mut Env<'_, '_>, done: impl Fn(&Copy) -> bool) {
         let first = self.first_thread();
         self.copies.copies.retain(|copy| {
-            let open = match pending {
-                None => false,
-                Some(n) => copy.group + n >= committed[copy.lane as usize],
-            };
-            if open || active >> copy.lane & 1 == 0 {
+            if !done(copy) {
                 return true;
             }
             for word in 0..copy.bytes / 4 {
-                write_words(
-                    env.shared,
-                    (copy.at + 4 * word) as usize,
-                    4,
-                    copy.data[word as usize].into(),
-                );
+                let at = (copy.at + 4 * word) as usize;
+                write_words(env.shared, at, 4, copy.data[word as usize].into());
             }
             let actor = Actor {
                 thread: first + copy.lane,

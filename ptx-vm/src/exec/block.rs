@@ -1,7 +1,7 @@
 //! A block: its warps, its shared memory, whose turn it is.
 
 use super::barrier::Barriers;
-use super::mbarrier::Mbarriers;
+use super::mbarrier::{Mbarriers, land};
 use super::warp::{Env, Frozen, Stop, Warp};
 use crate::check::shadow::Shadow;
 use crate::check::{Collision, Fault, FaultKind, Raw};
@@ -137,7 +137,7 @@ fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) 
                 return Err((w, Raw::new(FaultKind::InstructionLimit, 0, detail)));
             }
         }
-        env.mbarriers.land();
+        land(warps, env);
         if warps.iter().all(Warp::is_done) {
             return Ok(());
         }

@@ -44,8 +44,19 @@ pub(crate) struct Mbarriers {
     objects: HashMap<u64, Object>,
     /// Copies that have not arrived: object, bytes, unit and epoch.
     in_flight: Vec<(u64, u32, (usize, u32))>,
+    /// Arrivals that wait for the copies of a thread.
+    after_copies: Vec<AfterCopies>,
     /// Counts changes of any object: waiting without one in between is fruitless.
     pub changes: u64,
+}
+
+/// An arrival that follows a thread's copies before number `end`.
+#[derive(Debug, Clone, Copy)]
+struct AfterCopies {
+    at: u64,
+    warp: usize,
+    lane: u32,
+    end: u64,
 }
 
 /// What a waiting warp waits for.
@@ -62,6 +73,7 @@ impl Mbarriers {
     pub fn reset(&mut self) {
         self.objects.clear();
         self.in_flight.clear();
+        self.after_copies.clear();
         self.changes = 0;
     }
 
@@ -86,7 +98,7 @@ impl Mbarriers {
     }
 
     /// The copies issued so far arrive.
-    pub fn land(&mut self) {
+    fn land(&mut self) {
         for (at, bytes, (unit, epoch)) in std::mem::take(&mut self.in_flight) {
             // An object invalidated in the meantime has nobody waiting.
             let Some(object) = self.objects.get_mut(&at) else {
@@ -102,6 +114,16 @@ impl Mbarriers {
         }
     }
 
+    /// One arrival with the clocks of warp `w`.
+    fn arrive_later(&mut self, at: u64, w: usize, shadow: &mut crate::check::shadow::Shadow) {
+        if let Some(object) = self.objects.get_mut(&at) {
+            shadow.release(w, &mut object.arriving);
+            object.pending = object.pending.saturating_sub(1);
+            object.settle();
+            self.changes += 1;
+        }
+    }
+
     /// What is missing at an object, for a message.
     pub fn describe(&self, at: u64) -> String {
         match self.objects.get(&at) {
@@ -111,6 +133,16 @@ impl Mbarriers {
             ),
             None => format!("no mbarrier was initialised at {at:#x}"),
         }
+    }
+}
+
+/// What was under way between the turns of the warps arrives: bulk copies, and the copies that
+/// arrivals wait for.
+pub(super) fn land(warps: &mut [Warp], env: &mut Env<'_, '_>) {
+    env.mbarriers.land();
+    for after in std::mem::take(&mut env.mbarriers.after_copies) {
+        warps[after.warp].land_copies(env, after.lane, after.end);
+        env.mbarriers.arrive_later(after.at, after.warp, env.shadow);
     }
 }
 
@@ -180,6 +212,18 @@ impl Warp {
                 }
                 Mbarrier::Expect { bytes } => {
                     env.mbarriers.get(lane, at)?.bytes += i64::from(value(*bytes));
+                }
+                Mbarrier::ArriveAfterCopies { extra } => {
+                    let object = env.mbarriers.get(lane, at)?;
+                    object.pending += u32::from(*extra);
+                    let end = self.copies.issued();
+                    let after = AfterCopies {
+                        at,
+                        warp: w,
+                        lane: lane as u32,
+                        end,
+                    };
+                    env.mbarriers.after_copies.push(after);
                 }
                 Mbarrier::Arrive {
                     count,

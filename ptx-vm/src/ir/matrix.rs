@@ -63,6 +63,11 @@ pub(crate) enum Mbarrier {
     Expect {
         bytes: R,
     },
+    /// `cp.async.mbarrier.arrive`: arrives when the thread's earlier `cp.async` are done. Unless
+    /// `.noinc`, it is expected in addition to the other arrivals.
+    ArriveAfterCopies {
+        extra: bool,
+    },
 }
 
 /// The global side of a bulk copy.

@@ -4,7 +4,7 @@ use super::Lowerer;
 use super::mods::Mods;
 use super::movement::space;
 use super::names::Name;
-use crate::ir::{Access, Addr, Atom, AtomOp, Inst, Reg, Space, Ty};
+use crate::ir::{Access, Addr, Atom, AtomOp, Inst, Mbarrier, Reg, Space, Ty};
 use crate::parse::ParseError;
 use crate::parse::ast::{Instruction, Operand};
 
@@ -232,6 +232,17 @@ impl<'a> Lowerer<'a> {
         if m.take("commit_group") {
             let [] = self.operands(i)?;
             return self.emit(Inst::AsyncCommit);
+        }
+        if m.take("mbarrier") {
+            let extra = !m.take("noinc");
+            if !m.take("arrive") || m.ty()? != Ty::B64 {
+                return m.fail("cp.async.mbarrier.arrive.b64 is expected");
+            }
+            let space = m.pick(space).unwrap_or(Space::Generic);
+            let [addr] = self.operands(i)?;
+            let addr = self.address(addr)?;
+            let op = Mbarrier::ArriveAfterCopies { extra };
+            return self.emit(Inst::Mbarrier { op, space, addr });
         }
         if m.take("wait_all") {
             let [] = self.operands(i)?;

@@ -480,6 +480,21 @@ fn async_copies_fill_with_zeros_and_become_visible() {
 }
 
 #[test]
+fn cache_hints_change_nothing() {
+    let text = kernel(
+        ".param .u64 out",
+        ".shared .align 16 .b8 s[16]; ld.param.u64 %d1, [out]; mov.u32 %r5, s;
+         createpolicy.fractional.L2::evict_first.b64 %d2, 1.0;
+         st.global.L2::cache_hint.u32 [%d1], 7, %d2; ld.global.L2::cache_hint.u32 %r1, [%d1], %d2;
+         prefetch.global.L2 [%d1];
+         cp.async.cg.shared.global.L2::cache_hint [%r5], [%d1], 16, %d2; cp.async.wait_all;
+         ld.shared.u32 %r2, [%r5]; add.u32 %r1, %r1, %r2;
+         st.global.L1::no_allocate.u32 [%d1+4], %r1;",
+    );
+    assert_eq!(run_out(&text, 1, 4).unwrap().0[..2], [7, 14]);
+}
+
+#[test]
 fn functions_are_inlined() {
     let text = ".version 8.0\n.target sm_90\n.address_size 64
         .func (.param .b32 result) twice(.param .b32 x, .param .align 8 .b8 pair[16])

@@ -96,7 +96,7 @@ pub(super) fn binary16(op: Bin, a: &Lanes32, b: &Lanes32) -> Lanes32 {
         }
     }
     let out = match op {
-        Bin::MulHiU => map2(&a, &b, |x, y| (x * y) >> 16),
+        Bin::MulHiU => map2(&a, &b, |x, y| x.wrapping_mul(y) >> 16),
         Bin::MulHiS => map2(&a, &b, |x, y| x.wrapping_mul(y) >> 16),
         _ => binary(op, &a, &b),
     };

@@ -94,7 +94,13 @@ impl Warp {
             for word in (start..start + 16).step_by(4) {
                 let at = at as usize + (word - start) as usize;
                 if row.inside.start <= word && word + 4 <= row.inside.end {
-                    self.piece(env, lane, row.global + u64::from(word), at, (4, to_shared))?;
+                    self.piece(
+                        env,
+                        lane,
+                        row.global.wrapping_add(word.into()),
+                        at,
+                        (4, to_shared),
+                    )?;
                     continue;
                 }
                 if to_shared {
@@ -102,7 +108,13 @@ impl Warp {
                 }
                 for byte in (word..word + 4).filter(|byte| row.inside.contains(byte)) {
                     let at = at + (byte - word) as usize;
-                    self.piece(env, lane, row.global + u64::from(byte), at, (1, to_shared))?;
+                    self.piece(
+                        env,
+                        lane,
+                        row.global.wrapping_add(byte.into()),
+                        at,
+                        (1, to_shared),
+                    )?;
                 }
             }
         }

@@ -28,6 +28,7 @@ impl<'a> Lowerer<'a> {
             return m.fail("clusters are not supported");
         }
         let tensor = m.take("tensor");
+        let prefetch = m.take("prefetch");
         let dimensions = if tensor {
             let dimensions = m.pick(|name| match name {
                 "1d" => Some(1),
@@ -45,6 +46,18 @@ impl<'a> Lowerer<'a> {
         } else {
             0
         };
+        if prefetch {
+            if !m.take("L2") || !m.take("global") {
+                return m.fail("prefetches go from .global to .L2");
+            }
+            let source = self.visible(i).first();
+            match (source, tensor) {
+                (Some(source), true) => self.tensor_address(source, dimensions).map(|_| ())?,
+                (Some(source), false) => self.address(source).map(|_| ())?,
+                (None, _) => return m.fail("no operands"),
+            }
+            return self.emit(Inst::Nop);
+        }
         // The destination's space comes first.
         let to_shared = match i
             .modifiers
@@ -61,7 +74,7 @@ impl<'a> Lowerer<'a> {
         if completion != to_shared || (!to_shared && !m.take("bulk_group")) {
             return m.fail(".mbarrier::complete_tx::bytes to shared memory or .bulk_group to global memory is expected");
         }
-        let (shared, global, size, barrier) = match (tensor, to_shared, i.operands.as_slice()) {
+        let (shared, global, size, barrier) = match (tensor, to_shared, self.visible(i)) {
             (true, true, [dst, src, barrier]) => (dst, src, None, Some(barrier)),
             (true, false, [dst, src]) => (src, dst, None, None),
             (false, true, [dst, src, size, barrier]) => (dst, src, Some(size), Some(barrier)),

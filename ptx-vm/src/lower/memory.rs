@@ -3,7 +3,7 @@
 use super::Lowerer;
 use super::mods::Mods;
 use super::movement::space;
-use super::names::Name;
+use super::names::{Constant, Name};
 use crate::ir::{Access, Addr, Atom, AtomOp, Inst, Mbarrier, Reg, Space, Ty};
 use crate::parse::ParseError;
 use crate::parse::ast::{Instruction, Operand};
@@ -70,8 +70,10 @@ impl<'a> Lowerer<'a> {
             }
             "atom" | "red" => self.atom(i, m),
             "cp" => self.async_copy(i, m),
+            "createpolicy" => self.policy(i, m),
             _ => {
                 m.pick(space);
+                m.take("tensormap");
                 m.take("L1");
                 m.take("L2");
                 hints(m);
@@ -82,15 +84,27 @@ impl<'a> Lowerer<'a> {
         }
     }
 
+    /// `createpolicy`: a value that only cache hints use.
+    fn policy(&mut self, i: &'a Instruction, m: &mut Mods<'_>) -> Result<(), ParseError> {
+        m.take_prefixed("L2::");
+        if !m.take("fractional") {
+            return m.fail("only createpolicy.fractional is supported");
+        }
+        m.ty()?;
+        let d = match i.operands.first() {
+            Some(d) => self.dst_d(d)?,
+            None => return m.fail("no destination"),
+        };
+        let a = self.files.constant_d(Constant::Bits(0));
+        self.emit(Inst::Mov64 { d, a })
+    }
+
     fn access(
         &mut self,
         m: &mut Mods<'_>,
         data: &Operand,
         address: &Operand,
     ) -> Result<Box<Access>, ParseError> {
-        if m.has("L2::cache_hint") {
-            return m.fail("L2::cache_hint is not supported");
-        }
         hints(m);
         let strong = ordering(m);
         let mut space = m.pick(space).unwrap_or(Space::Generic);
@@ -191,7 +205,7 @@ impl<'a> Lowerer<'a> {
         if !known {
             return m.fail("the type is not supported for this operation");
         }
-        let (dst, rest) = match (i.opcode.as_str(), i.operands.as_slice()) {
+        let (dst, rest) = match (i.opcode.as_str(), self.visible(i)) {
             ("atom", [d, rest @ ..]) => {
                 let (reg, declared) = self.register(d)?;
                 if reg != Reg::Sink && declared.bytes() != ty.bytes() {
@@ -269,7 +283,7 @@ impl<'a> Lowerer<'a> {
         m.take_prefixed("L2::1");
         m.take_prefixed("L2::2");
         m.take_prefixed("L2::6");
-        let [dst, src, size, rest @ ..] = i.operands.as_slice() else {
+        let [dst, src, size, rest @ ..] = self.visible(i) else {
             return m.fail("destination, source and size are expected");
         };
         let bytes = match size {

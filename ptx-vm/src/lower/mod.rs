@@ -85,6 +85,7 @@ pub(crate) fn lower(
         local_bytes: 0,
         guard: None,
         position: function.position,
+        hidden: 0,
     };
     lowerer.files.new_p();
     let (parameters, parameter_bytes) = lowerer.entry(function)?;
@@ -129,6 +130,8 @@ struct Lowerer<'a> {
     local_bytes: u32,
     guard: Option<Pred>,
     position: Position,
+    /// Operands at the end that are a cache policy.
+    hidden: usize,
 }
 
 impl<'a> Lowerer<'a> {
@@ -334,6 +337,17 @@ impl<'a> Lowerer<'a> {
             },
         };
         let mut mods = Mods::new(instruction);
+        self.hidden = 0;
+        if let "ld" | "st" | "atom" | "red" | "cp" = instruction.opcode.as_str()
+            && mods.take("L2::cache_hint")
+        {
+            // The policy is the last operand; it changes speed, not results.
+            match instruction.operands.last() {
+                Some(policy) => self.d(policy, crate::ir::Ty::B64)?,
+                None => return mods.fail("the cache policy is missing"),
+            };
+            self.hidden = 1;
+        }
         self.dispatch(instruction, &mut mods)?;
         mods.finish()
     }
@@ -351,9 +365,8 @@ impl<'a> Lowerer<'a> {
             "setp" | "set" | "selp" | "slct" => self.compare(i, m),
             "mov" | "cvta" | "isspacep" | "activemask" => self.movement(i, m),
             "cvt" => self.convert(i, m),
-            "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu" => {
-                self.memory(i, m)
-            }
+            "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu"
+            | "createpolicy" => self.memory(i, m),
             "bar" | "barrier" | "membar" | "fence" | "shfl" | "vote" | "match" | "redux"
             | "elect" => self.sync(i, m),
             "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => {
@@ -371,13 +384,19 @@ impl<'a> Lowerer<'a> {
         &self,
         i: &'a Instruction,
     ) -> Result<&'a [crate::parse::ast::Operand; N], ParseError> {
-        match i.operands.as_slice().try_into() {
+        let operands = self.visible(i);
+        match operands.try_into() {
             Ok(array) => Ok(array),
             Err(_) => self.fail(format!(
                 "`{}` here takes {N} operands, not {}",
                 i.opcode,
-                i.operands.len()
+                operands.len()
             )),
         }
+    }
+
+    /// The operands without a cache policy.
+    fn visible(&self, i: &'a Instruction) -> &'a [crate::parse::ast::Operand] {
+        &i.operands[..i.operands.len() - self.hidden]
     }
 }

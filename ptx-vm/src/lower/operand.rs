@@ -58,6 +58,9 @@ impl Lowerer<'_> {
             && name != "WARP_SZ"
         {
             if let Some(special) = Special::parse(name) {
+                if ty.bytes() != 4 {
+                    return self.fail(format!("`{name}` has 32 bits"));
+                }
                 return Ok(self.files.special(special));
             }
             match self.lookup(name)? {

@@ -88,7 +88,7 @@ pub(crate) struct Shadow {
     /// Warps, the unit of bulk copies, the tensor unit of each warpgroup.
     pub(super) agents: usize,
     pub(super) clocks: Vec<u32>,
-    /// The first read of unwritten memory. It waits for the next barrier or the end of the block:
+    /// The first use of a value read from unwritten memory. It waits for the next barrier or the end of the block:
     /// if another thread writes there before, the kernel lacks a barrier, and the race says more.
     deferred: Option<(Actor, Box<Raw>)>,
     pub races: bool,
@@ -131,12 +131,37 @@ impl Shadow {
         self.clocks[w * self.agents + w] += 1;
     }
 
-    /// Whether a read of unwritten memory waits to be reported.
+    /// A value read from unwritten memory has been used. If another thread has written there since,
+    /// it is a race; otherwise the fault waits, and the read is remembered.
+    pub fn defer(
+        &mut self,
+        mut raw: Box<Raw>,
+        (offset, bytes): (u64, u32),
+        actor: Actor,
+    ) -> Checked<()> {
+        let w = actor.thread as usize / 32;
+        let epoch = self.clocks[w * self.agents + w];
+        let first = offset as usize >> self.shift;
+        let last = (offset as usize + bytes as usize - 1) >> self.shift;
+        for index in first..=last {
+            let write = self.cells[index].write;
+            if write.has(VALID) && write.thread() != actor.thread {
+                self.bad_read(index, write, actor)?;
+                // Ordered by now, but it came after the read.
+                raw.other = Some(("later write", write.pc(), write.thread()));
+            }
+            self.cells[index].reads[0] = Touch::new(actor.thread, actor.pc, epoch, 0);
+        }
+        self.deferred.get_or_insert((actor, raw));
+        Ok(())
+    }
+
+    /// Whether a use of unwritten memory waits to be reported.
     pub fn has_deferred(&self) -> bool {
         self.deferred.is_some()
     }
 
-    /// That read and who did it.
+    /// That use and who did the read.
     pub fn take_deferred(&mut self) -> Option<(Actor, Box<Raw>)> {
         self.deferred.take()
     }
@@ -207,12 +232,10 @@ impl Shadow {
         Ok(())
     }
 
-    pub(super) fn bad_read(&mut self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
+    pub(super) fn bad_read(&self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
         if !write.has(VALID) {
-            if self.uninitialized && self.deferred.is_none() {
-                let mut raw = self.raw(FaultKind::Uninitialized, index, "shared memory", None);
-                raw.lane = actor.thread % 32;
-                self.deferred = Some((actor, raw));
+            if self.uninitialized {
+                return Err(self.raw(FaultKind::Uninitialized, index, "shared memory", None));
             }
         } else if self.races && write.has(PENDING) {
             let detail = "read before cp.async.wait_group or wait_all";
@@ -386,7 +409,8 @@ mod tests {
             s.access(20, 4, Use::Read, by(40)).unwrap_err().kind,
             FaultKind::SharedRace
         );
-        s.access(32, 4, Use::Read, by(0)).unwrap();
+        let raw = s.access(32, 4, Use::Read, by(0)).unwrap_err();
+        s.defer(raw, (32, 4), by(0)).unwrap();
         assert_eq!(s.take_deferred().unwrap().1.kind, FaultKind::Uninitialized);
         let late = s.access(32, 4, Use::Write, by(33)).unwrap_err();
         assert_eq!(late.kind, FaultKind::SharedRace);

@@ -1,7 +1,7 @@
 //! Clocks of the hardware's units, and how mbarriers carry clocks.
 
-use super::Checked;
 use super::shadow::{Actor, Cell, PENDING, Shadow, Touch, Use, VALID};
+use super::{Checked, FaultKind};
 
 impl Shadow {
     /// The unit that does bulk copies.
@@ -75,7 +75,14 @@ impl Shadow {
                 || cell.write.has(PENDING)
                 || cell.write.thread() != actor.thread
             {
-                self.bad_read_unless_ordered(index, cell.write, actor)?;
+                let read = self.bad_read_unless_ordered(index, cell.write, actor);
+                if let Err(mut raw) = read {
+                    if raw.kind != FaultKind::Uninitialized {
+                        return Err(raw);
+                    }
+                    raw.lane = actor.thread % 32;
+                    self.defer(raw, ((index as u64) << self.shift, 1), actor)?;
+                }
             }
             let reads = &mut self.cells[index].reads;
             if !reads[0].has(VALID) || reads[0].thread() == touch.thread() {
@@ -87,7 +94,7 @@ impl Shadow {
         Ok(())
     }
 
-    fn bad_read_unless_ordered(&mut self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
+    fn bad_read_unless_ordered(&self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
         if write.has(VALID) && !write.has(PENDING) && self.ordered(write, actor) {
             return Ok(());
         }

@@ -148,7 +148,7 @@ impl Warp {
         let bytes = access.bytes;
         let total = bytes * access.regs.len() as u32;
         let (check, count) = (
-            env.frozen.options.checks.uninitialized,
+            env.frozen.options.checks.uninitialized && !access.dead,
             env.frozen.options.traffic,
         );
         for lane in lanes(group.mask) {
@@ -158,12 +158,8 @@ impl Warp {
                 let at = offset + i as u64 * u64::from(bytes);
                 if check && !allocation.is_written(at, bytes) {
                     let detail = format!("offset {at} of `{}`", allocation.name);
-                    return Err(Raw::at(
-                        FaultKind::Uninitialized,
-                        lane as u32,
-                        address,
-                        detail,
-                    ));
+                    let raw = Raw::at(FaultKind::Uninitialized, lane as u32, address, detail);
+                    self.poison(raw, &[*reg], lane, None)?;
                 }
                 if count {
                     allocation.touch(at, bytes, false);
@@ -213,15 +209,17 @@ impl Warp {
         let total = bytes * access.regs.len() as u32;
         for lane in lanes(group.mask) {
             let offset = shared_bounds(env, lane, group.offsets[lane], total)?;
-            if env.check_shared {
+            if env.check_shared && !access.dead {
                 let how = if access.strong {
                     Use::Atomic
                 } else {
                     Use::Read
                 };
-                env.shadow
-                    .access(offset, total, how, self.actor(lane))
-                    .map_err(|raw| in_lane(raw, lane))?;
+                let read = env.shadow.access(offset, total, how, self.actor(lane));
+                if let Err(raw) = read {
+                    let raw = in_lane(raw, lane);
+                    self.poison(raw, &access.regs, lane, Some((offset, total)))?;
+                }
             }
             for (i, reg) in access.regs.iter().enumerate() {
                 let value = read_words(env.shared, offset as usize + i * bytes as usize, bytes);

@@ -139,7 +139,9 @@ impl Machine {
         let shared = self.check(program, launch)?;
         let params = params(program, launch)?;
         module.place(memory);
-        memory.forget_touches();
+        if options.traffic {
+            memory.forget_touches();
+        }
         let frozen = Frozen {
             program,
             memory,
@@ -153,7 +155,12 @@ impl Machine {
         let counts = run_blocks(module, &frozen)?;
         let blocks = launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
         let threads = blocks * launch.block.iter().map(|n| u64::from(*n)).product::<u64>();
-        Ok(counts.report(&launch.entry, &program.code, threads, memory.footprints()))
+        let footprints = if options.traffic {
+            memory.footprints()
+        } else {
+            Vec::new()
+        };
+        Ok(counts.report(&launch.entry, &program.code, threads, footprints))
     }
 
     /// Checks the shape of the launch; returns the bytes of shared memory.

@@ -21,6 +21,7 @@ mod half;
 mod launch;
 mod matrix;
 mod mbarrier;
+mod poison;
 mod predicate;
 mod private;
 mod registers;

@@ -5,6 +5,7 @@ use super::block::thread_index;
 use super::bulk::BulkState;
 use super::launch::{Launch, Options};
 use super::mbarrier::{Mbarriers, Wait};
+use super::poison::Poisons;
 use super::special::special_lanes;
 use super::wgmma::WgmmaState;
 use super::{Lanes32, Lanes64, lanes};
@@ -88,6 +89,8 @@ pub(crate) struct Warp {
     pub copies: AsyncState,
     pub bulk: BulkState,
     pub products: WgmmaState,
+    /// Registers whose values must not be used.
+    pub poisons: Poisons,
     /// Lanes of the last failed wait for an mbarrier.
     pub waiting: u32,
     /// Instructions issued: the warp's clock.
@@ -146,6 +149,7 @@ impl Warp {
         self.copies.reset();
         self.bulk.reset();
         self.products.reset();
+        self.poisons.clear();
         self.issued = 0;
         self.pc = 0;
         self.stack.clear();
@@ -192,6 +196,9 @@ impl Warp {
                 let active = op.guard.map_or(mask, |guard| mask & self.pred(guard));
                 self.pc = pc;
                 self.issued += 1;
+                if !self.poisons.is_empty() && active != 0 {
+                    self.check_poison(env, &op.inst, active)?;
+                }
                 let count = &mut env.counts.pcs[pc as usize];
                 count.warps += 1;
                 count.threads += u64::from(active.count_ones());

@@ -10,6 +10,7 @@ mod convert;
 mod float;
 mod flow;
 mod integer;
+mod liveness;
 mod memory;
 mod mods;
 mod movement;
@@ -91,6 +92,7 @@ pub(crate) fn lower(
     let (parameters, parameter_bytes) = lowerer.entry(function)?;
     let mut code = flow::resolve(lowerer.code, &lowerer.labels)?;
     flow::reconvergence(&mut code);
+    liveness::mark_dead_loads(&mut code, lowerer.files.r, lowerer.files.d);
     let (max_threads, required_block) = bounds(function)?;
     let align = lowerer.dynamic_align;
     Ok(Program {

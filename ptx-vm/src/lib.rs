@@ -25,6 +25,7 @@
 //!     entry: "double".into(),
 //!     grid: [1, 1, 1],
 //!     block: [3, 1, 1],
+//!     cluster: None,
 //!     shared_bytes: 0,
 //!     args: vec![x.into()],
 //! };
@@ -51,12 +52,13 @@
 //! The semantics are those of the PTX ISA 8.x for `sm_80` and `sm_90a` with 64-bit addresses:
 //! scalar and half-precision arithmetic, conversions, every state space, divergence, barriers,
 //! warp-wide instructions, atomics, `cp.async`, `ldmatrix` and `stmatrix`, `mma.sync`,
-//! `mbarrier`, bulk and tensor copies ([`TensorMap`]), `wgmma`.
+//! `mbarrier`, bulk and tensor copies ([`TensorMap`]), `wgmma`, clusters with distributed shared
+//! memory and multicast.
 //!
 //! What is not known, be it an instruction, a modifier or a directive, is a [`ParseError`] that
-//! names line and text; it concerns only the kernel that uses it. Not executed so far: clusters
-//! (distributed shared memory, multicast), tensor instructions with other operands than f16,
-//! bf16 and tf32 or other accumulators than f32, directed rounding of f64, textures and surfaces,
+//! names line and text; it concerns only the kernel that uses it. Not executed so far: tensor
+//! instructions with other operands than f16, bf16 and tf32 or other accumulators than f32,
+//! sparse ones, bulk reductions, im2col copies, directed rounding of f64, textures and surfaces,
 //! indirect and recursive calls, 128-bit types.
 //!
 //! Results are bit-exact where the ISA defines them: integers, conversions, and IEEE

@@ -20,6 +20,7 @@ fn product(old: &str, new: &str) -> Result<Vec<f32>, RunError> {
         entry: "product".into(),
         grid: [n / 16, n / 16, 1],
         block: [16, 16, 1],
+        cluster: None,
         shared_bytes: 0,
         args,
     };
@@ -436,6 +437,7 @@ fn launches_that_do_not_fit() {
             entry: entry.into(),
             grid: [1; 3],
             block: [block, 1, 1],
+            cluster: None,
             shared_bytes,
             args: args.to_vec(),
         };

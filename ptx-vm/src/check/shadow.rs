@@ -16,7 +16,7 @@
 
 use super::{Checked, FaultKind, Raw};
 
-/// One remembered access: valid, pending, atomic, thread (11 bits), instruction (21), epoch (29).
+/// One remembered access: valid, pending, atomic, thread (14 bits), instruction (20), epoch (27).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Touch(pub(super) u64);
 
@@ -29,9 +29,9 @@ impl Touch {
         Self(
             VALID
                 | flags
-                | u64::from(thread & 0x7ff) << 50
-                | u64::from(pc & 0x1f_ffff) << 29
-                | u64::from(epoch & 0x1fff_ffff),
+                | u64::from(thread & 0x3fff) << 47
+                | u64::from(pc & 0xf_ffff) << 27
+                | u64::from(epoch & 0x7ff_ffff),
         )
     }
 
@@ -40,15 +40,15 @@ impl Touch {
     }
 
     pub(super) fn thread(self) -> u32 {
-        (self.0 >> 50) as u32 & 0x7ff
+        (self.0 >> 47) as u32 & 0x3fff
     }
 
     fn pc(self) -> u32 {
-        (self.0 >> 29) as u32 & 0x1f_ffff
+        (self.0 >> 27) as u32 & 0xf_ffff
     }
 
     fn epoch(self) -> u32 {
-        self.0 as u32 & 0x1fff_ffff
+        self.0 as u32 & 0x7ff_ffff
     }
 }
 
@@ -73,19 +73,20 @@ pub(crate) enum Use {
 /// The access being checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Actor {
-    /// Linear thread index within the block.
+    /// Linear thread index within the cluster, every block padded to whole warps.
     pub thread: u32,
     pub pc: u32,
 }
 
-/// Shadow cells and clocks of one block.
+/// Shadow cells and clocks of one block, or of a cluster of blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
     pub(super) cells: Vec<Cell>,
     /// log2 of the bytes per cell: 0, or 2 where no access is narrower than a word.
     pub(super) shift: u32,
     pub(super) warps: usize,
-    /// Warps, the unit of bulk copies, the tensor unit of each warpgroup.
+    pub(super) warps_per_block: usize,
+    /// Warps, each block's unit of bulk copies, the tensor unit of each warpgroup.
     pub(super) agents: usize,
     pub(super) clocks: Vec<u32>,
     /// The first use of a value read from unwritten memory. It waits for the next barrier or the end of the block:
@@ -96,16 +97,18 @@ pub(crate) struct Shadow {
 }
 
 impl Shadow {
-    /// Forgets everything: a new block of `warps` warps with `bytes` of shared memory starts.
-    pub fn reset(&mut self, bytes: usize, narrow: bool, warps: usize) {
+    /// Forgets everything: a new cluster starts, of `blocks` blocks of `warps` warps, with `bytes`
+    /// of shared memory in all.
+    pub fn reset(&mut self, bytes: usize, narrow: bool, blocks: usize, warps: usize) {
         self.shift = if narrow { 0 } else { 2 };
         self.cells.clear();
         self.cells
             .resize(bytes.div_ceil(1 << self.shift), Cell::default());
-        self.warps = warps;
+        self.warps = blocks * warps;
+        self.warps_per_block = warps;
         self.deferred = None;
         self.clocks.clear();
-        self.agents = warps + 1 + warps.div_ceil(4);
+        self.agents = blocks * (warps + 1 + warps.div_ceil(4));
         let n = self.agents;
         self.clocks.resize(n * n, 0);
         (0..n).for_each(|w| self.clocks[w * n + w] = 1);
@@ -351,7 +354,7 @@ mod tests {
             uninitialized: true,
             ..Shadow::default()
         };
-        shadow.reset(64, false, 2);
+        shadow.reset(64, false, 1, 2);
         shadow
     }
 

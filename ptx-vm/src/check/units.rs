@@ -4,14 +4,21 @@ use super::shadow::{Actor, Cell, PENDING, Shadow, Touch, Use, VALID};
 use super::{Checked, FaultKind};
 
 impl Shadow {
-    /// The unit that does bulk copies.
-    pub fn copier(&self) -> usize {
-        self.warps
+    /// Warps of a block.
+    pub fn warps_per_block(&self) -> usize {
+        self.warps_per_block
+    }
+
+    /// The unit that does the bulk copies of warp `w`'s block.
+    pub fn copier(&self, w: usize) -> usize {
+        self.warps + w / self.warps_per_block
     }
 
     /// The tensor unit of warp `w`'s warpgroup.
     pub fn tensor_unit(&self, w: usize) -> usize {
-        self.warps + 1 + w / 4
+        let (block, warp) = (w / self.warps_per_block, w % self.warps_per_block);
+        let blocks = self.warps / self.warps_per_block;
+        self.warps + blocks + block * self.warps_per_block.div_ceil(4) + warp / 4
     }
 
     /// Starts an epoch of a unit, for one copy; returns it.

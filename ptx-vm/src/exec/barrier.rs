@@ -27,7 +27,12 @@ impl Barriers {
         self.held = 0;
     }
 
-    /// Whether warp `w` waits.
+    /// Whether any warp waits.
+    pub fn hold_any(&self) -> bool {
+        self.held != 0
+    }
+
+    /// Whether warp `w` of the block waits.
     pub fn holds(&self, w: usize) -> bool {
         self.held >> w & 1 == 1
     }
@@ -70,7 +75,7 @@ impl Barriers {
                 0,
                 "the barrier is awaited for different numbers of threads",
             );
-            raw.other = Some(("arrival", first.pc, *other as u32 * WARP as u32));
+            raw.other = Some(("arrival", first.pc, warps[*other].first_thread()));
             return Err(raw);
         }
         if arrival.kind != BarrierKind::Arrive {
@@ -91,7 +96,10 @@ impl Barriers {
         warps: &mut [Warp],
         env: &mut Env<'_, '_>,
     ) {
-        let members: Vec<usize> = arrived.iter().map(|(w, _)| *w).collect();
+        let members: Vec<usize> = arrived
+            .iter()
+            .map(|(w, _)| warps[*w].number as usize)
+            .collect();
         env.shadow.join(&members);
         let (mut votes, mut threads) = (0, 0);
         for (w, arrival) in arrived {
@@ -132,7 +140,7 @@ impl Barriers {
                 warps.len()
             );
             let mut raw = Raw::new(FaultKind::BarrierDivergence, 0, detail);
-            raw.other = Some(("exit", warps[done].pc, done as u32 * WARP as u32));
+            raw.other = Some(("exit", warps[done].pc, warps[done].first_thread()));
             raw
         } else {
             let detail = format!(
@@ -143,7 +151,7 @@ impl Barriers {
             Raw::new(FaultKind::Deadlock, 0, detail)
         };
         if let (None, Some((v, other))) = (raw.other, waiting().find(|(_, a)| a.pc != arrival.pc)) {
-            raw.other = Some(("wait", other.pc, *v as u32 * WARP as u32));
+            raw.other = Some(("wait", other.pc, warps[*v].first_thread()));
         }
         (*w, raw)
     }

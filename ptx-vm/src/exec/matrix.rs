@@ -61,14 +61,15 @@ impl Warp {
     ) -> Checked<()> {
         self.whole_warp(active)?;
         let providers = u32::MAX >> (32 - 8 * regs.len());
-        let group = Group {
+        let mut group = Group {
             space: Space::Shared,
             mask: providers,
             offsets: self.addresses(addr),
         };
         aligned(&group, 16)?;
         for lane in lanes(providers) {
-            let at = shared_bounds(env, lane, group.offsets[lane], 16)?;
+            let at = shared_bounds(env, self.rank, lane, group.offsets[lane], 16)?;
+            group.offsets[lane] = at;
             if !env.check_shared {
                 continue;
             }

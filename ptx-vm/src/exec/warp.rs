@@ -3,6 +3,7 @@
 use super::async_copy::AsyncState;
 use super::block::thread_index;
 use super::bulk::BulkState;
+use super::cluster::{ClusterBarrier, Place};
 use super::launch::{Launch, Options};
 use super::mbarrier::{Mbarriers, Wait};
 use super::poison::Poisons;
@@ -25,16 +26,32 @@ pub(crate) struct Frozen<'a> {
     pub launch: &'a Launch,
     pub options: &'a Options,
     pub sms: u32,
+    /// Shared memory of a block.
     pub shared_bytes: u32,
+    /// Blocks of a cluster per axis.
+    pub cluster: [u32; 3],
     pub simd: pulp::Arch,
 }
 
-/// What the warps of a block share.
+impl Frozen<'_> {
+    /// Blocks of a cluster.
+    pub fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// Distance of the blocks' shared memories in the cluster's: a multiple of the swizzle's period.
+    pub fn shared_stride(&self) -> u64 {
+        u64::from(self.shared_bytes).next_multiple_of(1024)
+    }
+}
+
+/// What the warps of a block, or of a cluster of blocks, share.
 pub(crate) struct Env<'a, 'f> {
     pub frozen: &'a Frozen<'f>,
     pub shared: &'a mut Vec<u32>,
     pub shadow: &'a mut Shadow,
     pub mbarriers: &'a mut Mbarriers,
+    pub cluster: &'a mut ClusterBarrier,
     /// `wgmma` instructions that each warp has issued.
     pub issued_products: &'a mut Vec<u32>,
     pub counts: &'a mut Counts,
@@ -73,7 +90,14 @@ pub(crate) enum Stop {
 
 #[derive(Debug, Default)]
 pub(crate) struct Warp {
+    /// Number in its block, and in the cluster.
     pub index: u32,
+    pub number: u32,
+    /// Rank of its block in the cluster, and the block's index in the grid.
+    pub rank: u32,
+    pub block: [u32; 3],
+    /// Phase of the cluster's barrier that the warp has arrived in.
+    pub cluster_phase: Option<u64>,
     /// Lanes that hold threads of the block.
     pub full: u32,
     /// Lanes that have not exited.
@@ -104,17 +128,14 @@ pub(crate) struct Warp {
 
 impl Warp {
     /// Prepares the warp for a new block.
-    pub fn start(
-        &mut self,
-        frozen: &Frozen<'_>,
-        index: u32,
-        threads: u32,
-        id: [u32; 3],
-        block: u64,
-    ) {
+    pub fn start(&mut self, frozen: &Frozen<'_>, index: u32, threads: u32, place: &Place) {
         let program = frozen.program;
         let files = &program.files;
         self.index = index;
+        self.number = place.rank * threads.div_ceil(WARP as u32) + index;
+        self.rank = place.rank;
+        self.block = place.block;
+        self.cluster_phase = None;
         self.full = match threads - index * WARP as u32 {
             n if n >= 32 => u32::MAX,
             n => (1 << n) - 1,
@@ -140,7 +161,7 @@ impl Warp {
             self.d[*slot as usize] = [value(constant); WARP];
         }
         for (special, slot) in &files.specials {
-            self.r[*slot as usize] = special_lanes(*special, frozen, index, id, block);
+            self.r[*slot as usize] = special_lanes(*special, frozen, index, place);
         }
         let words = program.local_bytes as usize / 4 * WARP;
         self.local.resize(words, 0);
@@ -165,8 +186,13 @@ impl Warp {
     }
 
     /// Linear index in the block of lane 0.
-    pub fn first_thread(&self) -> u32 {
+    pub fn first_in_block(&self) -> u32 {
         self.index * WARP as u32
+    }
+
+    /// Linear index in the cluster of lane 0, every block padded to whole warps.
+    pub fn first_thread(&self) -> u32 {
+        self.number * WARP as u32
     }
 
     pub fn actor(&self, lane: usize) -> Actor {
@@ -277,14 +303,20 @@ impl Warp {
                             return Ok(Stop::Wait);
                         }
                     }
+                    Inst::ClusterArrive { release } => {
+                        if active != 0 {
+                            self.cluster_arrive(env, *release, active)?;
+                        }
+                    }
+                    Inst::ClusterWait => {
+                        if active != 0 && !self.cluster_wait(env)? {
+                            self.retry(env, pc, active);
+                            return Ok(Stop::Wait);
+                        }
+                    }
                     Inst::WgmmaWait { pending } => {
                         if active != 0 && !self.wgmma_wait(env, *pending) {
-                            // Tried again later: what is counted is the try that succeeds.
-                            let count = &mut env.counts.pcs[pc as usize];
-                            count.warps -= 1;
-                            count.threads -= u64::from(active.count_ones());
-                            self.waiting = active;
-                            self.save(pc);
+                            self.retry(env, pc, active);
                             return Ok(Stop::Wait);
                         }
                     }
@@ -297,7 +329,17 @@ impl Warp {
                 pc += 1;
             }
         }
+        env.cluster.end(env.mbarriers);
         Ok(Stop::Done)
+    }
+
+    /// The instruction is tried again later; what is counted is the try that succeeds.
+    fn retry(&mut self, env: &mut Env<'_, '_>, pc: u32, active: u32) {
+        let count = &mut env.counts.pcs[pc as usize];
+        count.warps -= 1;
+        count.threads -= u64::from(active.count_ones());
+        self.waiting = active;
+        self.save(pc);
     }
 
     fn save(&mut self, pc: u32) {
@@ -379,7 +421,7 @@ impl Warp {
                 "{} of the warp's {} threads arrive; thread {:?} {}",
                 active.count_ones(),
                 self.full.count_ones(),
-                thread_index(self.first_thread() + missing, shape),
+                thread_index(self.first_in_block() + missing, shape),
                 if ended {
                     "has exited"
                 } else {

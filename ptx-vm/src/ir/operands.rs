@@ -23,6 +23,8 @@ impl Inst {
             | Inst::AsyncWait { .. }
             | Inst::Fence
             | Inst::WgmmaCommit
+            | Inst::ClusterArrive { .. }
+            | Inst::ClusterWait
             | Inst::WgmmaWait { .. }
             | Inst::BulkCommit
             | Inst::BulkWait { .. }
@@ -66,6 +68,8 @@ impl Inst {
             Inst::Bfi32 { a, b, c, len, .. } => reads(&[R(*a), R(*b), R(*c), R(*len)]),
             Inst::Bfi64 { a, b, c, len, .. } => reads(&[D(*a), D(*b), R(*c), R(*len)]),
             Inst::TestP { a, .. } | Inst::Convert { a, .. } => reads(&[*a]),
+            Inst::MapAddress { a, rank, .. } => reads(&[*a, R(*rank)]),
+            Inst::AddressRank { a, .. } => reads(&[*a]),
             Inst::Slct { a, b, c, .. } => reads(&[*a, *b, R(*c)]),
             Inst::Load(access) => reads(&[access.addr.base]),
             Inst::Store(access) => {
@@ -130,7 +134,7 @@ impl Inst {
                 reads(&[addr.base, parity.map_or(D(*state), R)]);
             }
             Inst::Bulk(bulk) => {
-                reads(&[bulk.shared.base]);
+                reads(&[bulk.shared.base, bulk.multicast.map_or(Reg::Sink, R)]);
                 bulk.barrier.iter().for_each(|addr| reads(&[addr.base]));
                 match &bulk.global {
                     BulkGlobal::Linear { addr, bytes } => reads(&[addr.base, R(*bytes)]),
@@ -165,6 +169,7 @@ impl Inst {
             | Inst::ConvertPair { d, .. }
             | Inst::Shuffle { d, .. }
             | Inst::Match { d, .. }
+            | Inst::AddressRank { d, .. }
             | Inst::Redux { d, .. } => f(R(*d)),
             Inst::Vote { d, p: None, .. } => f(R(*d)),
             Inst::Elect { d: Some(d), .. } => f(R(*d)),
@@ -181,6 +186,7 @@ impl Inst {
             | Inst::F64 { d, .. }
             | Inst::Selp64 { d, .. }
             | Inst::Cvta { d, .. } => f(D(*d)),
+            Inst::MapAddress { d, .. } => f(*d),
             Inst::Un64 { d, .. }
             | Inst::Slct { d, .. }
             | Inst::Convert { d, .. }

@@ -1,5 +1,6 @@
 //! Barriers of a block (PTX ISA, "bar, barrier").
 
+use super::block::thread_index;
 use super::warp::{Arrival, Env, Warp};
 use crate::check::{Checked, FaultKind, Raw};
 use crate::ir::{BarrierKind, WARP};
@@ -154,6 +155,57 @@ impl Barriers {
             raw.other = Some(("wait", other.pc, warps[*v].first_thread()));
         }
         (*w, raw)
+    }
+}
+
+impl Warp {
+    /// What the warp brings to a barrier. All its threads must take part.
+    pub(super) fn arrival(
+        &mut self,
+        env: &Env<'_, '_>,
+        (kind, aligned): (BarrierKind, bool),
+        id: u32,
+        threads: Option<u32>,
+        active: u32,
+    ) -> Checked<Arrival> {
+        if active != self.full {
+            let missing = (self.full & !active).trailing_zeros();
+            let ended = self.live >> missing & 1 == 0;
+            let shape = env.frozen.launch.block;
+            let detail = format!(
+                "{} of the warp's {} threads arrive; thread {:?} {}",
+                active.count_ones(),
+                self.full.count_ones(),
+                thread_index(self.first_in_block() + missing, shape),
+                if ended {
+                    "has exited"
+                } else {
+                    "is on another path"
+                },
+            );
+            if !aligned || env.frozen.options.checks.divergence || active != self.live {
+                return Err(Raw::new(
+                    FaultKind::BarrierDivergence,
+                    active.trailing_zeros(),
+                    detail,
+                ));
+            }
+        }
+        let lane = active.trailing_zeros() as usize;
+        let votes = match kind {
+            BarrierKind::RedPopc { pred, .. }
+            | BarrierKind::RedAnd { pred, .. }
+            | BarrierKind::RedOr { pred, .. } => self.pred(pred) & active,
+            _ => 0,
+        };
+        Ok(Arrival {
+            kind,
+            id: self.r[id as usize][lane],
+            threads: threads.map(|t| self.r[t as usize][lane]),
+            pc: self.pc,
+            active,
+            votes,
+        })
     }
 }
 

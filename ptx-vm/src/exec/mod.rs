@@ -17,6 +17,7 @@ mod collective;
 mod convert;
 mod data;
 mod dispatch;
+mod divergence;
 mod float;
 mod half;
 mod launch;

@@ -1,7 +1,6 @@
 //! A warp: registers as structure of arrays, and the stack that holds diverged lanes.
 
 use super::async_copy::AsyncState;
-use super::block::thread_index;
 use super::bulk::BulkState;
 use super::cluster::{ClusterBarrier, Place};
 use super::launch::{Launch, Options};
@@ -9,7 +8,7 @@ use super::mbarrier::{Mbarriers, Wait};
 use super::poison::Poisons;
 use super::special::special_lanes;
 use super::wgmma::WgmmaState;
-use super::{Lanes32, Lanes64, lanes};
+use super::{Lanes32, Lanes64};
 use crate::check::shadow::{Actor, Shadow};
 use crate::check::{Checked, FaultKind, Raw};
 use crate::count::collect::Counts;
@@ -60,10 +59,10 @@ pub(crate) struct Env<'a, 'f> {
 
 /// Lanes that run together, from `pc` until they reach `meet`.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    pc: u32,
-    meet: u32,
-    mask: u32,
+pub(crate) struct Entry {
+    pub pc: u32,
+    pub meet: u32,
+    pub mask: u32,
 }
 
 /// A warp that has come to a barrier.
@@ -123,7 +122,7 @@ pub(crate) struct Warp {
     pub pc: u32,
     /// Allocation of the last global access, a guess for the next.
     pub last_allocation: usize,
-    stack: Vec<Entry>,
+    pub(super) stack: Vec<Entry>,
 }
 
 impl Warp {
@@ -346,110 +345,5 @@ impl Warp {
         if let Some(top) = self.stack.last_mut() {
             top.pc = pc;
         }
-    }
-
-    /// Splits the running lanes into paths that meet again at `meet`.
-    fn diverge(&mut self, meet: u32, paths: impl IntoIterator<Item = (u32, u32)>) {
-        let Some(top) = self.stack.pop() else { return };
-        // Lanes that part for good, or meet where the whole group already meets others, need no
-        // entry to meet in.
-        if meet != NOWHERE && meet != top.meet {
-            self.stack.push(Entry { pc: meet, ..top });
-        }
-        for (pc, mask) in paths {
-            if pc != meet && mask != 0 {
-                self.stack.push(Entry { pc, meet, mask });
-            }
-        }
-    }
-
-    /// `brx.idx`; false if no lane jumps.
-    fn jump(
-        &mut self,
-        index: u32,
-        targets: &[u32],
-        reconverge: u32,
-        pc: u32,
-        mask: u32,
-        active: u32,
-    ) -> Checked<bool> {
-        if active == 0 {
-            return Ok(false);
-        }
-        let mut paths: Vec<(u32, u32)> = Vec::new();
-        let mut add = |pc: u32, lanes: u32| match paths.iter_mut().find(|(p, _)| *p == pc) {
-            Some((_, mask)) => *mask |= lanes,
-            None => paths.push((pc, lanes)),
-        };
-        for lane in lanes(active) {
-            let index = self.r[index as usize][lane];
-            match targets.get(index as usize) {
-                Some(target) => add(*target, 1 << lane),
-                None => {
-                    let detail = format!("branch index {index} of {} targets", targets.len());
-                    return Err(Raw::new(FaultKind::InvalidOperand, lane as u32, detail));
-                }
-            }
-        }
-        add(pc + 1, mask & !active);
-        self.diverge(reconverge, paths);
-        Ok(true)
-    }
-
-    /// Lanes end.
-    fn retire(&mut self, lanes: u32) {
-        self.live &= !lanes;
-        for entry in &mut self.stack {
-            entry.mask &= !lanes;
-        }
-        self.stack.retain(|entry| entry.mask != 0);
-    }
-
-    fn arrival(
-        &mut self,
-        env: &Env<'_, '_>,
-        (kind, aligned): (BarrierKind, bool),
-        id: u32,
-        threads: Option<u32>,
-        active: u32,
-    ) -> Checked<Arrival> {
-        if active != self.full {
-            let missing = (self.full & !active).trailing_zeros();
-            let ended = self.live >> missing & 1 == 0;
-            let shape = env.frozen.launch.block;
-            let detail = format!(
-                "{} of the warp's {} threads arrive; thread {:?} {}",
-                active.count_ones(),
-                self.full.count_ones(),
-                thread_index(self.first_in_block() + missing, shape),
-                if ended {
-                    "has exited"
-                } else {
-                    "is on another path"
-                },
-            );
-            if !aligned || env.frozen.options.checks.divergence || active != self.live {
-                return Err(Raw::new(
-                    FaultKind::BarrierDivergence,
-                    active.trailing_zeros(),
-                    detail,
-                ));
-            }
-        }
-        let lane = active.trailing_zeros() as usize;
-        let votes = match kind {
-            BarrierKind::RedPopc { pred, .. }
-            | BarrierKind::RedAnd { pred, .. }
-            | BarrierKind::RedOr { pred, .. } => self.pred(pred) & active,
-            _ => 0,
-        };
-        Ok(Arrival {
-            kind,
-            id: self.r[id as usize][lane],
-            threads: threads.map(|t| self.r[t as usize][lane]),
-            pc: self.pc,
-            active,
-            votes,
-        })
     }
 }

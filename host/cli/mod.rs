@@ -13,6 +13,7 @@ pub mod render;
 pub mod ridge;
 pub mod sizes;
 pub mod sweep;
+pub mod verify;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use error::CliError;
@@ -71,6 +72,8 @@ pub enum Color {
 pub enum Command {
     /// Measure kernels over problem sizes, verify each result, write rows
     Sweep(sweep::SweepArgs),
+    /// Check every kernel and variant over ragged sizes
+    Verify(verify::VerifyArgs),
     /// Peak rates of a GPU, derived factor by factor
     Peaks(peaks::PeaksArgs),
     /// Ridge points of known GPUs
@@ -115,6 +118,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
     let mut out = anstream::stdout();
     match &cli.command {
         Command::Sweep(args) => sweep::run(args, verbosity),
+        Command::Verify(args) => verify::run(args, verbosity, &mut out),
         Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),

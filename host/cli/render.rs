@@ -10,6 +10,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell as TableCell, CellAlignment, Table};
 use serde_json::{Map, Value};
 
+use super::sizes::SizeError;
 use crate::roofline::db::{Database, LoadError, LookupError};
 use crate::roofline::llm::LlmError;
 use crate::roofline::model::ModelError;
@@ -64,6 +65,9 @@ pub enum CommandError {
     /// A size makes no work.
     #[error("--sizes: {0}")]
     Work(#[from] WorkError),
+    /// A size is not in the grammar.
+    #[error("--sizes: {0}")]
+    Size(SizeError),
     /// A language model's figure is out of range.
     #[error("{0}")]
     Llm(#[from] LlmError),

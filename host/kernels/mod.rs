@@ -87,6 +87,9 @@ pub trait Kernel: Sync {
     /// Sizes swept under `--quick`.
     fn quick_sizes(&self, device: DeviceKind) -> &'static str;
 
+    /// Sizes at which edges show, for [`crate::cli::verify`]: around tiles, vectors and blocks.
+    fn ragged_sizes(&self) -> &'static str;
+
     /// FLOPs and bytes of one launch.
     ///
     /// # Errors

@@ -230,7 +230,10 @@ impl Request {
 }
 
 /// The kernels that were named, each once, in the order given.
-fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
+///
+/// # Errors
+/// [`CliError::Usage`] names the one that is unknown, and the nearest known.
+pub fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
     let names = || KernelId::ALL.map(KernelId::name);
     let mut ids = Vec::new();
     for name in given.iter().flat_map(|word| word.split(',')).map(str::trim) {
@@ -260,7 +263,10 @@ fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
 }
 
 /// Sizes of a kernel.
-fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
+///
+/// # Errors
+/// [`CliError::Usage`] says what is wrong with them.
+pub fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
     parse_sizes(text, id.kernel().size_kind())
         .map_err(|error| CliError::Usage(format!("--sizes for {}: {error}", id.name())))
 }

@@ -109,15 +109,14 @@ fn describe(code: Code) -> String {
         // SAFETY: the type of cuGetErrorName and cuGetErrorString.
         let function: Describe = unsafe { symbol(name) }?;
         let mut text = std::ptr::null();
-        // SAFETY: `text` receives the address of a string that the driver never frees.
+        // SAFETY: `text` receives the address of a string.
         let found = unsafe { function(code, &mut text) };
-        (found == SUCCESS && !text.is_null())
-            // SAFETY: as above.
-            .then(|| {
-                unsafe { CStr::from_ptr(text) }
-                    .to_string_lossy()
-                    .into_owned()
-            })
+        if found != SUCCESS || text.is_null() {
+            return None;
+        }
+        // SAFETY: the driver's string ends with 0 and is never freed.
+        let text = unsafe { CStr::from_ptr(text) };
+        Some(text.to_string_lossy().into_owned())
     };
     match (ask(c"cuGetErrorName"), ask(c"cuGetErrorString")) {
         (Some(name), Some(text)) => format!("{name} ({code}): {text}"),

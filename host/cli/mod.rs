@@ -11,7 +11,7 @@ mod nearest;
 pub mod peaks;
 pub mod render;
 pub mod ridge;
-pub mod sizes;
+
 pub mod sweep;
 pub mod verify;
 

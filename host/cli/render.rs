@@ -10,7 +10,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell as TableCell, CellAlignment, Table};
 use serde_json::{Map, Value};
 
-use super::sizes::SizeError;
+use crate::kernels::size::SizeError;
 use crate::roofline::db::{Database, LoadError, LookupError};
 use crate::roofline::llm::LlmError;
 use crate::roofline::model::ModelError;

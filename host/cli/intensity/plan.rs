@@ -2,7 +2,7 @@
 
 use super::IntensityArgs;
 use crate::cli::render::CommandError;
-use crate::cli::sizes::{Size, SizeKind, parse_sizes};
+use crate::kernels::size::{Size, SizeKind, parse_sizes};
 use crate::roofline::crossover::{self, Crossover, FftBytes};
 use crate::roofline::units::significant;
 use crate::roofline::work::{GemmStorage, Storage};

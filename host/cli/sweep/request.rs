@@ -4,8 +4,8 @@
 use super::args::{CacheArg, DataArg, SweepArgs};
 use crate::cli::error::CliError;
 use crate::cli::nearest::unknown;
-use crate::cli::sizes::{Size, parse_sizes};
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
+use crate::kernels::size::{Size, parse_sizes};
 use crate::kernels::{Data, KernelId, Problem};
 use crate::measure::Rules;
 use crate::record::{Cache, Destination, Format, OnExisting};

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | [`problem`] | a kernel, a variant and a size: what is run |
 //! | [`size`] | problem sizes and the grammar of `--sizes` |
-//! | [`bench`] | the operands of a problem on a device, between guard bands |
+//! | [`mod@bench`] | the operands of a problem on a device, between guard bands |
 //! | [`verify`] | references and error bounds |
-//! | [`copy`], [`saxpy`], [`triad`], [`fma`], [`sgemm`] | one kernel each |
+//! | [`mod@copy`], [`saxpy`], [`triad`], [`fma`], [`sgemm`] | one kernel each |
 
 pub mod bench;
 pub mod copy;

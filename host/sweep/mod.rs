@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`plan`] | what is to be measured, complete before anything happens |
 //! | [`roofs`] | the roofs of the device: datasheet or attributes, and measured in this run |
-//! | [`row`] | a point and what was found about it become a row |
+//! | `row` | a point and what was found about it become a row |
 
 pub mod plan;
 pub mod roofs;

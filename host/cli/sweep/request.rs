@@ -268,7 +268,7 @@ pub fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
 /// [`CliError::Usage`] says what is wrong with them.
 pub fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
     parse_sizes(text, id.kernel().size_kind())
-        .map_err(|error| CliError::Usage(format!("--sizes for {}: {error}", id.name())))
+        .map_err(|error| CliError::Usage(format!("{}: {error}", id.name())))
 }
 
 /// Checks a number that must be above 0.

@@ -12,12 +12,12 @@ mod nearest;
 pub mod peaks;
 pub mod render;
 pub mod ridge;
-
 pub mod sweep;
 pub mod verify;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use error::CliError;
+use std::ffi::OsString;
 use std::io::Write;
 
 /// The program's arguments.
@@ -60,6 +60,34 @@ pub struct Cli {
         value_name = "WHEN"
     )]
     pub color: Color,
+}
+
+impl Cli {
+    /// Parses the program's arguments, the first of which is its name. Unlike
+    /// [`Parser::try_parse_from`] it lets `--color` govern help and usage errors too.
+    ///
+    /// # Errors
+    /// Help, the version, or what is wrong with the arguments, ready to be printed.
+    pub fn from_args(args: &[OsString]) -> Result<Self, clap::Error> {
+        let matches = Cli::command()
+            .color(color_of(args))
+            .try_get_matches_from(args)?;
+        Cli::from_arg_matches(&matches)
+    }
+}
+
+/// The value of `--color` in arguments that may be wrong otherwise.
+fn color_of(args: &[OsString]) -> ColorChoice {
+    let values = args.iter().zip(args.iter().skip(1).map(Some).chain([None]));
+    let given = values.filter_map(|(arg, next)| match arg.to_str()? {
+        "--color" => next.and_then(|next| next.to_str()),
+        arg => arg.strip_prefix("--color="),
+    });
+    match given.last() {
+        Some("always") => ColorChoice::Always,
+        Some("never") => ColorChoice::Never,
+        _ => ColorChoice::Auto,
+    }
 }
 
 /// When to use colour.

@@ -11,7 +11,7 @@ use crate::roofline::{Pipe, Roofline};
 mod explain;
 mod plan;
 
-use super::sizes::Size;
+use crate::kernels::size::Size;
 pub use plan::Kernel;
 use plan::{Dimensions, Plan};
 

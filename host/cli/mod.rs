@@ -11,7 +11,7 @@ mod nearest;
 pub mod peaks;
 pub mod render;
 pub mod ridge;
-pub mod sizes;
+
 pub mod sweep;
 pub mod verify;
 
@@ -37,11 +37,17 @@ pub struct Cli {
     pub command: Command,
 
     /// Say only what went wrong
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Global options"
+    )]
     pub quiet: bool,
 
     /// Say more: where the time went, what was decided
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub verbose: bool,
 
     /// Colour of the output; NO_COLOR is honoured

@@ -13,7 +13,7 @@ use gpu_kernels::random::uniform;
 
 /// The kernel `saxpy`.
 ///
-/// Verified element by element; see [`reference`] for the bound.
+/// Verified element by element; see [`reference()`] for the bound.
 pub struct Saxpy;
 
 /// `addend + SCALAR * factor` in f64, with the bound of its error.

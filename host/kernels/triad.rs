@@ -14,7 +14,7 @@ use gpu_kernels::random::uniform;
 
 /// The kernel `triad`, STREAM's.
 ///
-/// Verified element by element, with the bound of [`reference`].
+/// Verified element by element, with the bound of [`reference()`].
 pub struct Triad;
 
 impl Kernel for Triad {

@@ -104,7 +104,7 @@ pub fn run(
 ) -> Result<Outcome, Stop> {
     let start = Instant::now();
     let mut outcome = Outcome::default();
-    let provenance = Provenance::new(plan, device.info());
+    let provenance = Provenance::new(plan);
     let pending: Vec<(usize, &Point, Wanted)> = plan
         .points
         .iter()

@@ -19,7 +19,7 @@ pub(super) struct Provenance {
 
 impl Provenance {
     /// Asks the system once.
-    pub(super) fn new(plan: &Plan, _: &DeviceInfo) -> Self {
+    pub(super) fn new(plan: &Plan) -> Self {
         let host = gethostname::gethostname().to_string_lossy().into_owned();
         Provenance {
             run_id: plan.run_id.clone(),

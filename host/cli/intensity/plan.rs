@@ -2,7 +2,7 @@
 
 use super::IntensityArgs;
 use crate::cli::render::CommandError;
-use crate::cli::sizes::{Size, SizeKind, parse_sizes};
+use crate::kernels::size::{Size, SizeKind, parse_sizes};
 use crate::roofline::crossover::{self, Crossover, FftBytes};
 use crate::roofline::units::significant;
 use crate::roofline::work::{GemmStorage, Storage};
@@ -130,7 +130,7 @@ impl Plan {
         } else {
             SizeKind::Elements
         };
-        let sizes = parse_sizes(&args.sizes, kind).map_err(CommandError::Size)?;
+        let sizes = parse_sizes(&args.sizes, kind)?;
         for (name, given) in [
             ("--beta", args.beta.is_some()),
             ("--out-type", args.out_type.is_some()),

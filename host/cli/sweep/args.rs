@@ -38,7 +38,7 @@ pub struct SweepArgs {
     pub cache: CacheArg,
 
     /// File for the rows, or `-` for stdout instead of the table;
-    /// without it results/local/<kernel>-<device>-<time>.csv
+    /// without it `results/local/KERNEL-DEVICE-TIME.csv`
     #[arg(short, long, value_name = "PATH")]
     pub out: Option<PathBuf>,
 

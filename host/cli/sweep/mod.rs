@@ -287,3 +287,11 @@ fn budget(budget: &Budget) -> String {
         }
     )
 }
+
+/// `1 point`, `2 points`.
+fn points(count: usize) -> String {
+    match count {
+        1 => "1 point".to_owned(),
+        _ => format!("{count} points"),
+    }
+}

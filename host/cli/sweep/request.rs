@@ -4,8 +4,8 @@
 use super::args::{CacheArg, DataArg, SweepArgs};
 use crate::cli::error::CliError;
 use crate::cli::nearest::unknown;
-use crate::cli::sizes::{Size, parse_sizes};
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
+use crate::kernels::size::{Size, parse_sizes};
 use crate::kernels::{Data, KernelId, Problem};
 use crate::measure::Rules;
 use crate::record::{Cache, Destination, Format, OnExisting};
@@ -272,7 +272,7 @@ pub fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
 /// [`CliError::Usage`] says what is wrong with them.
 pub fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
     parse_sizes(text, id.kernel().size_kind())
-        .map_err(|error| CliError::Usage(format!("--sizes for {}: {error}", id.name())))
+        .map_err(|error| CliError::Usage(format!("{}: {error}", id.name())))
 }
 
 /// Checks a number that must be above 0.

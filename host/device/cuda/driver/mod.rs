@@ -39,23 +39,26 @@ thread_local! {
 /// The driver, or why it cannot be opened.
 ///
 /// # Errors
-/// What the loader said about each name tried.
+/// What the loader said.
 pub fn library() -> Result<&'static Library, &'static str> {
     let opened = LIBRARY.get_or_init(|| {
-        let mut reasons = Vec::new();
+        let mut reason = None;
         for name in NAMES {
             // SAFETY: the driver's initialisers have no precondition; the library stays open
             // until the process ends.
             match unsafe { Library::new(*name) } {
                 Ok(library) => return Ok(library),
+                // The first name is the one that matters; the loader's own words are in the
+                // source of the error.
                 Err(error) => {
-                    // The loader's own words are in the source of the error.
-                    let cause = error.source().map(ToString::to_string);
-                    reasons.push(cause.unwrap_or_else(|| format!("{name}: {error}")));
+                    reason.get_or_insert_with(|| {
+                        let cause = error.source().map(ToString::to_string);
+                        cause.unwrap_or_else(|| format!("{name}: {error}"))
+                    });
                 }
             }
         }
-        Err(reasons.join("; "))
+        Err(reason.unwrap_or_default())
     });
     opened.as_ref().map_err(String::as_str)
 }

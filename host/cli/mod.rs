@@ -2,6 +2,7 @@
 //!
 //! One file per command. stdout carries data only; everything else goes to stderr.
 
+pub mod crossover;
 pub mod devices;
 pub mod doctor;
 pub mod error;
@@ -114,6 +115,8 @@ pub enum Command {
     Ridge(ridge::RidgeArgs),
     /// FLOPs, bytes and arithmetic intensity of a kernel
     Intensity(intensity::IntensityArgs),
+    /// From which N a matrix product should be compute-bound
+    Crossover(crossover::CrossoverArgs),
     /// Decode and prefill of a language model on a roofline
     Llm(llm::LlmArgs),
     /// List the devices that can be measured
@@ -156,6 +159,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
+        Command::Crossover(args) => table(crossover::run(args, &mut out), &mut out),
         Command::Llm(args) => table(llm::run(args, &mut out), &mut out),
         Command::Devices(args) => devices::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),

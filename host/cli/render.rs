@@ -66,8 +66,8 @@ pub enum CommandError {
     #[error("--sizes: {0}")]
     Work(#[from] WorkError),
     /// A size is not in the grammar.
-    #[error("--sizes: {0}")]
-    Size(SizeError),
+    #[error(transparent)]
+    Size(#[from] SizeError),
     /// A language model's figure is out of range.
     #[error("{0}")]
     Llm(#[from] LlmError),

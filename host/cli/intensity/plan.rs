@@ -130,7 +130,7 @@ impl Plan {
         } else {
             SizeKind::Elements
         };
-        let sizes = parse_sizes(&args.sizes, kind).map_err(CommandError::Size)?;
+        let sizes = parse_sizes(&args.sizes, kind)?;
         for (name, given) in [
             ("--beta", args.beta.is_some()),
             ("--out-type", args.out_type.is_some()),

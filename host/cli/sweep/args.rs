@@ -75,6 +75,11 @@ pub struct SweepArgs {
     #[arg(long, value_name = "F")]
     pub noise: Option<f64>,
 
+    /// Then keep each point under load for S seconds and give its steady state, the second half,
+    /// a row of its own
+    #[arg(long, value_name = "S")]
+    pub sustained: Option<f64>,
+
     /// A first look: few sizes, short sampling (2 % noise)
     #[arg(long)]
     pub quick: bool,

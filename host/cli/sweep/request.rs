@@ -40,6 +40,8 @@ pub struct Request {
     pub max_time_s: Option<f64>,
     /// `--noise`.
     pub noise: Option<f64>,
+    /// `--sustained`, in seconds.
+    pub sustained_s: Option<f64>,
     /// `--quick`.
     pub quick: bool,
     /// `--spec`.
@@ -92,6 +94,7 @@ impl Request {
             min_time_s: positive("--min-time", args.min_time, "seconds, such as 0.5")?,
             max_time_s: positive("--max-time", args.max_time, "seconds, such as 3")?,
             noise: positive("--noise", args.noise, "a fraction, such as 0.005 for 0.5 %")?,
+            sustained_s: positive("--sustained", args.sustained, "seconds, such as 30")?,
             quick: args.quick,
             spec: args.spec.clone(),
             ptx: args.ptx.clone(),
@@ -135,6 +138,7 @@ impl Request {
             run_id: run_id(),
             points,
             rules,
+            sustained_s: self.sustained_s,
             seed: self.seed,
             database,
         })
@@ -268,7 +272,7 @@ pub fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
 /// [`CliError::Usage`] says what is wrong with them.
 pub fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
     parse_sizes(text, id.kernel().size_kind())
-        .map_err(|error| CliError::Usage(format!("--sizes for {}: {error}", id.name())))
+        .map_err(|error| CliError::Usage(format!("{}: {error}", id.name())))
 }
 
 /// Checks a number that must be above 0.

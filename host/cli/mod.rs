@@ -15,6 +15,8 @@ pub mod ridge;
 pub mod sweep;
 pub mod verify;
 
+use crate::device::cuda::Ptx;
+use crate::device::{self, DeviceChoice, DeviceError, Opened};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use error::CliError;
 use std::ffi::OsString;
@@ -164,6 +166,19 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Devices(args) => devices::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
     }
+}
+
+/// Opens the device of `--device`; `ptx` replaces a GPU's embedded PTX.
+///
+/// # Errors
+/// [`CliError::Unavailable`] names the device that was asked for and says what is missing.
+fn open_device(choice: DeviceChoice, ptx: Option<Ptx>) -> Result<Opened, CliError> {
+    device::open(choice, ptx).map_err(|error| match error {
+        DeviceError::Unavailable(reason) if choice != DeviceChoice::Auto => {
+            CliError::Unavailable(format!("--device {choice}: {reason}"))
+        }
+        error => error.into(),
+    })
 }
 
 /// The outcome of a command that computes and prints a table.

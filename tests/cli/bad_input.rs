@@ -63,7 +63,7 @@ fn sizes_of_the_wrong_kind() {
     // One of several kernels that does not take them.
     refused(
         &["sgemm,copy", "--sizes", "8x8x8"],
-        &["--sizes for copy", "`8x8x8`"],
+        &["copy: --sizes", "`8x8x8`"],
     );
 }
 
@@ -292,7 +292,7 @@ fn a_corrupted_spec_is_told_with_file_line_and_field() {
             "gpu.toml:4",
             "TOML syntax",
         ),
-        (with("dense", "dence"), "gpu.toml:8", "dence"),
+        (with("dense", "dence"), "gpu.toml:8", "dense: is missing"),
         (with("fp32", "fp31"), "gpu.toml:8", "fp31"),
         (with("name = \"Example 1\"\n", ""), "gpu.toml:1", "name"),
         (with("source = \"a test\"\n", ""), "gpu.toml:1", "source"),
@@ -340,7 +340,10 @@ fn computing_commands_refuse_as_well() {
             &["intensity", "copy", "--sizes", "1e3"],
             ["--sizes", "`1k`"],
         ),
-        (&["llm", "--parameters", "0"], ["--parameters", "0"]),
+        (
+            &["llm", "--parameters", "0"],
+            ["number of parameters is 0", "from 1"],
+        ),
         (&["verify", "sgem"], ["\"sgem\"", "did you mean \"sgemm\"?"]),
         (&["verify", "copy", "--sizes", "0"], ["--sizes", "zero"]),
         (

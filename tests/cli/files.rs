@@ -148,7 +148,7 @@ fn a_full_disk_keeps_the_rows_and_resume_completes_them() {
         let place = Place::new();
         let folder = place.path().join("disk");
         std::fs::create_dir(&folder).unwrap();
-        let Some(disk) = SmallDisk::mount(&folder, "8k") else {
+        let Some(disk) = SmallDisk::mount(&folder, "4k") else {
             return skipped("this user cannot mount a small file system to fill");
         };
         let file = format!("disk/rows.{format}");

@@ -21,7 +21,7 @@ fn a_file_is_continued_where_it_ends_even_in_the_middle_of_a_row() {
         let last = text.rfind("copy").unwrap();
         place.write(&file, &text[..last + 10]);
         let ran = place.sweep(args.into_iter().chain(["--resume"])).ok();
-        ran.says(&["3 points were in the file already"]);
+        ran.says(&["3 points in the file already"]);
         let rows = place.rows(&file);
         assert_eq!(sizes(&rows), [4, 5, 6, 7]);
         assert_eq!(rows[..3], whole[..3], "rows were changed");
@@ -41,7 +41,10 @@ fn more_sizes_are_added_and_none_twice() {
     let more = [
         "copy", "--sizes", "3..8:+1", "--out", "rows.csv", "--resume",
     ];
-    place.sweep(more).ok().says(&["2 points were in the file"]);
+    place
+        .sweep(more)
+        .ok()
+        .says(&["2 points in the file already"]);
     assert_eq!(sizes(&place.rows("rows.csv")), [4, 6, 3, 5, 7, 8]);
     // Another seed, state of the cache or kernel is another point.
     place

@@ -21,9 +21,11 @@ impl Observer for Keeper {
     fn point(&mut self, index: usize, _: &Point) {
         self.begun.push(index);
     }
-    fn roofs(&mut self, roofs: &Roofs) {
+    fn roofs(&mut self, roofs: &Roofs) -> Result<(), Stop> {
         self.notes.extend(roofs.notes.iter().cloned());
+        Ok(())
     }
+    fn neighbours(&mut self, _: &[u32]) {}
     fn row(&mut self, row: &Row) -> Result<(), Stop> {
         self.rows.push(row.clone());
         Ok(())
@@ -58,6 +60,7 @@ fn plan() -> Plan {
             max_time_s: 1e-3,
             ..Rules::quick(DeviceKind::Cpu)
         },
+        sustained_s: None,
         seed: 3,
         database: Database::builtin().unwrap(),
     }

@@ -16,7 +16,7 @@ use super::Verbosity;
 use super::error::CliError;
 use super::render::CommandError;
 use crate::device::cuda::Ptx;
-use crate::device::{self, DeviceInfo, DeviceKind};
+use crate::device::{DeviceInfo, DeviceKind};
 use crate::record::{self, Envelope, Identity, OnExisting, Resume, Row};
 use crate::roofline::db::Database;
 use crate::sweep::roofs::{Rate, Roofs};
@@ -45,7 +45,7 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     }
     let interrupted = watch_signals()?;
 
-    let mut opened = device::open(request.device, ptx)?;
+    let mut opened = super::open_device(request.device, ptx)?;
     let info = opened.device.info().clone();
     let plan = request.plan(&info, database)?;
     let out = request.destination(&info);
@@ -72,7 +72,6 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
             info.name, info.units
         ));
     }
-    view.header();
     let mut follower = Follower {
         file,
         sink: None,
@@ -171,6 +170,8 @@ impl Observer for Follower {
             file.on_existing,
             &file.envelope,
         )?);
+        // Only now: a file that cannot be written must leave nothing on stdout.
+        self.view.header();
         Ok(())
     }
 

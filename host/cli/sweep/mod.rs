@@ -302,3 +302,45 @@ fn points(count: usize) -> String {
         _ => format!("{count} points"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::DeviceError;
+
+    fn concluded(outcome: Result<Outcome, Stop>, out: &str) -> Result<(), (u8, String)> {
+        let view = View::new(Verbosity::Quiet, true, 0);
+        conclude(outcome, &record::Destination::from_out(out), &view)
+            .map_err(|error| (error.code(), error.to_string()))
+    }
+
+    #[test]
+    fn one_failed_point_makes_the_exit_code_1() {
+        let fine = Outcome {
+            ok: 3,
+            skipped: 2,
+            ..Outcome::default()
+        };
+        assert_eq!(concluded(Ok(fine), "rows.csv"), Ok(()));
+        let failed = Outcome { failed: 1, ..fine };
+        let (code, message) = concluded(Ok(failed), "rows.csv").unwrap_err();
+        assert_eq!(code, 1);
+        assert!(message.starts_with("1 of 6 points failed"), "{message}");
+    }
+
+    #[test]
+    fn a_lost_device_is_exit_code_3_and_an_interruption_130() {
+        let lost = DeviceError::Lost {
+            call: "cuLaunchKernel",
+            reason: "CUDA_ERROR_LAUNCH_FAILED".to_owned(),
+        };
+        let (code, message) = concluded(Err(Stop::Device(lost)), "rows.csv").unwrap_err();
+        assert_eq!(code, 3);
+        assert!(message.contains("CUDA_ERROR_LAUNCH_FAILED"), "{message}");
+        let (code, message) = concluded(Err(Stop::Interrupted), "rows.csv").unwrap_err();
+        assert_eq!(code, 130);
+        assert!(message.contains("--out rows.csv --resume"), "{message}");
+        let (_, message) = concluded(Err(Stop::Interrupted), "-").unwrap_err();
+        assert!(!message.contains("--resume"), "{message}");
+    }
+}

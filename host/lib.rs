@@ -8,10 +8,12 @@
 //! | [`measure`] | timing, cache state, convergence, statistics |
 //! | [`sweep`] | walks a plan: verify, measure, hand each row on |
 //! | [`record`] | the row, its writers and readers |
+//! | [`figure`] | figures, from rows only |
 //! | [`cli`] | arguments become a plan |
 
 pub mod cli;
 pub mod device;
+pub mod figure;
 pub mod kernels;
 pub mod measure;
 pub mod record;

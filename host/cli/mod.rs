@@ -9,6 +9,7 @@ pub mod intensity;
 pub mod llm;
 mod nearest;
 pub mod peaks;
+pub mod plot;
 pub mod render;
 pub mod ridge;
 pub mod sizes;
@@ -79,6 +80,8 @@ pub enum Command {
     Intensity(intensity::IntensityArgs),
     /// Decode and prefill of a language model on a roofline
     Llm(llm::LlmArgs),
+    /// Draw figures of measured rows
+    Plot(plot::PlotArgs),
     /// List the devices that can be measured
     Devices(devices::DevicesArgs),
     /// Show what is installed, what is missing, and how to fix it
@@ -119,6 +122,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
         Command::Llm(args) => table(llm::run(args, &mut out), &mut out),
+        Command::Plot(args) => plot::run(args, &mut out, cli.color, verbosity),
         Command::Devices(args) => devices::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
     }

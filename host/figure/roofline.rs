@@ -1,0 +1,213 @@
+//! `--kind roofline`: FLOP/s over arithmetic intensity, under the roofs.
+
+use super::axis::{Axis, Labels, Scale};
+use super::chart::{Body, Chart, Line, Look, Plot, Point, Side, Trace};
+use super::heading;
+use super::roofs::{self, Limit, Roof};
+use super::trace::{self, Group};
+use crate::record::Row;
+use crate::roofline::units::significant;
+
+/// Where along the intensity axis kernels without operations stand, as a share of its length.
+const COPY_PLACE: f64 = 0.035;
+
+/// The roofline of measured rows.
+///
+/// A kernel of intensity 0 has no place on a logarithmic axis. It stands at the left edge, at
+/// the height at which its distance from the memory roof is that of its bandwidth.
+#[must_use]
+pub fn chart(rows: &[&Row]) -> Chart {
+    let groups = trace::groups(rows);
+    let roofs = roofs::roofs(rows);
+    let x = intensity_axis(rows, &roofs);
+    let copy_at = x.value(COPY_PLACE);
+    let copies = rows.iter().any(|row| position(row, copy_at).is_some_and(|(_, copy)| copy));
+    let traces: Vec<Trace> = groups.iter().map(|group| traced(group, copy_at)).collect();
+    let y = rate_axis(&traces, &roofs, &x);
+    let (lines, marks) = lines(&roofs, &x, &y);
+    let mut note = "Numbers beside points are N; markers grow with N.".to_owned();
+    if copies {
+        note.push_str(" Kernels without FLOPs stand at the left edge, placed by their bytes.");
+    }
+    let (title, subtitle) = heading(rows);
+    Chart {
+        title,
+        subtitle,
+        body: Body::Plots(vec![Plot {
+            x,
+            y,
+            lines,
+            traces,
+            marks,
+        }]),
+        note,
+    }
+}
+
+/// Where a row stands, and whether it is placed by its bytes alone.
+fn position(row: &Row, copy_at: f64) -> Option<((f64, f64), bool)> {
+    match (trace::flop_rate(row), row.intensity_flop_per_byte) {
+        (Some(rate), Some(intensity)) if intensity > 0.0 => Some(((intensity, rate), false)),
+        (None, _) => row.byte_per_s.map(|rate| ((copy_at, rate * copy_at), true)),
+        _ => None,
+    }
+}
+
+fn traced(group: &Group<'_>, copy_at: f64) -> Trace {
+    let weights = Weights::of(group);
+    let points = group.rows.iter().filter_map(|row| {
+        let ((x, y), _) = position(row, copy_at)?;
+        Some(Point {
+            x,
+            y,
+            interval: trace::rate_interval(row, y),
+            weight: weights.weight(row),
+            size: trace::size_label(row),
+            tip: trace::tip(&group.name, row),
+        })
+    });
+    Trace {
+        name: group.name.clone(),
+        style: group.style,
+        points: points.collect(),
+    }
+}
+
+/// Sizes of markers in a trace.
+pub(super) struct Weights {
+    low: f64,
+    span: f64,
+}
+
+impl Weights {
+    pub(super) fn of(group: &Group<'_>) -> Weights {
+        let sizes = || group.rows.iter().map(|row| trace::size(row).max(1.0).ln());
+        let low = sizes().fold(f64::INFINITY, f64::min);
+        let high = sizes().fold(0.0, f64::max);
+        Weights {
+            low,
+            span: high - low,
+        }
+    }
+
+    /// From 0 for the smallest N to 1 for the largest; 1 where there is only one.
+    pub(super) fn weight(&self, row: &Row) -> f64 {
+        if self.span > 0.0 {
+            (trace::size(row).max(1.0).ln() - self.low) / self.span
+        } else {
+            1.0
+        }
+    }
+}
+
+fn intensity_axis(rows: &[&Row], roofs: &[Roof]) -> Axis {
+    let intensities = rows
+        .iter()
+        .filter(|row| trace::flop_rate(row).is_some())
+        .filter_map(|row| row.intensity_flop_per_byte);
+    let pairs = roofs::pairs(roofs);
+    let ridges = pairs.iter().map(|(memory, compute)| compute.rate / memory.rate);
+    let values: Vec<f64> = intensities.chain(ridges).collect();
+    Axis::logarithmic(
+        "Arithmetic intensity (FLOP/byte)",
+        values.into_iter(),
+        (5.0, 5.0),
+        (Scale::Decades, Labels::Plain),
+    )
+}
+
+fn rate_axis(traces: &[Trace], roofs: &[Roof], x: &Axis) -> Axis {
+    let points = traces.iter().flat_map(|trace| trace.points.iter().map(|point| point.y));
+    let heights = roofs.iter().map(|roof| match roof.limit {
+        Limit::Memory => roof.rate * x.low,
+        Limit::Compute(_) => roof.rate,
+    });
+    Axis::logarithmic(
+        "Achieved (FLOP/s)",
+        points.chain(heights).collect::<Vec<_>>().into_iter(),
+        (2.0, 4.0),
+        (Scale::Decades, Labels::Decimal),
+    )
+}
+
+/// The roofs, a guide from each ridge point down to the axis, and the ridge points.
+fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
+    let pairs = roofs::pairs(roofs);
+    let devices = roofs.iter().any(|roof| roof.device != roofs[0].device);
+    let mut lines = Vec::new();
+    for roof in roofs {
+        let (from, to) = match roof.limit {
+            Limit::Memory => {
+                let highest = pairs
+                    .iter()
+                    .filter(|(memory, _)| *memory == roof)
+                    .map(|(_, compute)| compute.rate)
+                    .fold(0.0, f64::max);
+                // Without a compute roof nothing ends the memory roof.
+                let top = if highest > 0.0 { highest } else { y.high };
+                let end = (top / roof.rate).min(x.high);
+                ((x.low, x.low * roof.rate), (end, end * roof.rate))
+            }
+            Limit::Compute(_) => {
+                let start = pairs
+                    .iter()
+                    .find(|(_, compute)| *compute == roof)
+                    .map_or(x.low, |(memory, _)| roof.rate / memory.rate);
+                ((start, roof.rate), (x.high, roof.rate))
+            }
+        };
+        let measured = roof.is_measured();
+        lines.push(Line {
+            from,
+            to,
+            band: (roof.range.0 / roof.rate, roof.range.1 / roof.rate),
+            look: if measured {
+                Look::Measured
+            } else {
+                Look::Datasheet
+            },
+            label: if devices {
+                format!("{}: {}", roof.device, roof.label())
+            } else {
+                roof.label()
+            },
+            side: if measured { Side::Below } else { Side::Above },
+        });
+    }
+    let marks = pairs.iter().map(|(memory, compute)| (compute.rate / memory.rate, compute.rate));
+    let marks: Vec<(f64, f64)> = marks.collect();
+    lines.extend(guides(&pairs, y, devices));
+    (lines, marks)
+}
+
+/// One guide for each device and pipe: at the datasheet's ridge point, or else the measured one.
+fn guides(pairs: &[(&Roof, &Roof)], y: &Axis, devices: bool) -> Vec<Line> {
+    let mut guides = Vec::new();
+    for (memory, compute) in pairs {
+        let known = pairs.iter().any(|(other, over)| {
+            !other.is_measured() && other.device == memory.device && over.limit == compute.limit
+        });
+        if memory.is_measured() && known {
+            continue;
+        }
+        let ridge = compute.rate / memory.rate;
+        let mut label = format!("ridge {} FLOP/byte", significant(ridge, 3));
+        if pairs.iter().any(|(_, other)| other.limit != compute.limit)
+            && let Limit::Compute(pipe) = &compute.limit
+        {
+            label = format!("{pipe} {label}");
+        }
+        if devices {
+            label = format!("{}: {label}", memory.device);
+        }
+        guides.push(Line {
+            from: (ridge, y.low),
+            to: (ridge, compute.rate),
+            band: (1.0, 1.0),
+            look: Look::Guide,
+            label,
+            side: Side::Below,
+        });
+    }
+    guides
+}

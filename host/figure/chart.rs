@@ -84,6 +84,9 @@ pub struct Trace {
     pub name: String,
     /// How it looks.
     pub style: Style,
+    /// How far right of their values its points are drawn, in points of the page: traces that
+    /// would cover each other because all their points have one abscissa stand side by side.
+    pub shift: f64,
     /// Its points, small to large.
     pub points: Vec<Point>,
 }

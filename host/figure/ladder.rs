@@ -3,7 +3,7 @@
 use super::axis::{Axis, Labels, Scale};
 use super::chart::{Bar, Bars, Body, Chart};
 use super::error::FigureError;
-use super::heading;
+use super::common;
 use super::palette::Style;
 use super::trace;
 use crate::record::{Cache, Row};
@@ -40,15 +40,15 @@ pub fn chart(rows: &[&Row]) -> Result<Chart, FigureError> {
         .iter()
         .flat_map(|(_, bars)| bars.iter().map(|bar| bar.value))
         .fold(1.0, f64::max);
-    let (title, subtitle) = heading(&rows);
+    let (title, facts) = common(&rows);
     Ok(Chart {
         title,
-        subtitle,
+        subtitle: facts.join(" · "),
         body: Body::Bars(Bars {
             x: Axis {
                 title: "Fraction of the roof".to_owned(),
                 low: 0.0,
-                high: longest * 1.02,
+                high: longest,
                 scale: Scale::Linear,
                 labels: Labels::Percent,
             },

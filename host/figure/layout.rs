@@ -51,6 +51,7 @@ pub fn scene(chart: &Chart, width: f64, tips: bool) -> Scene {
             (0.0, scene.height),
         ],
         ink: Ink::Paper,
+        tip: None,
     };
     scene.items.insert(0, paper);
     scene

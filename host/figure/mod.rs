@@ -119,6 +119,17 @@ pub fn scene(rows: &[Row], options: &Options) -> Result<Scene, FigureError> {
 
 /// The heading: the devices, and what holds for all rows.
 fn heading(rows: &[&Row]) -> (String, String) {
+    let (devices, mut facts) = common(rows);
+    facts.push(if rows.len() == 1 {
+        "1 point".to_owned()
+    } else {
+        format!("{} points", crate::roofline::units::grouped(rows.len() as u64))
+    });
+    (devices, facts.join(" · "))
+}
+
+/// The devices and the cache state, where all rows have one.
+fn common(rows: &[&Row]) -> (String, Vec<String>) {
     let mut devices: Vec<&str> = Vec::new();
     for row in rows {
         if !devices.contains(&row.device.as_str()) {
@@ -130,10 +141,5 @@ fn heading(rows: &[&Row]) -> (String, String) {
     if let Some(cache) = cache.filter(|cache| rows.iter().all(|row| row.cache == *cache)) {
         facts.push(format!("{} cache", trace::cache_name(cache)));
     }
-    facts.push(if rows.len() == 1 {
-        "1 point".to_owned()
-    } else {
-        format!("{} points", crate::roofline::units::grouped(rows.len() as u64))
-    });
-    (devices.join(", "), facts.join(" · "))
+    (devices.join(", "), facts)
 }

@@ -96,8 +96,8 @@ pub fn draw(scene: &mut Scene, plot: &Plot, frame: Frame, tips: bool) -> f64 {
 fn axes(scene: &mut Scene, area: &Area<'_>, vertical: &[super::axis::Tick], left: f64) {
     let grid = Stroke::solid(Ink::Grid, 0.4);
     let thin = Stroke::solid(Ink::Ink, 0.5);
-    let widest = font::width("1000 k", SMALL, false);
-    let horizontal = area.x.ticks(((area.right - area.left) / (widest + 6.0)) as usize);
+    let widest = font::width("100 k", SMALL, false);
+    let horizontal = area.x.ticks(((area.right - area.left) / (widest + 5.0)) as usize);
     for tick in &horizontal {
         let (x, _) = area.place((tick.value, area.y.low));
         let length = if tick.label.is_some() { TICK } else { TICK * 0.6 };
@@ -171,6 +171,7 @@ fn bands(scene: &mut Scene, area: &Area<'_>, lines: &[Line]) {
                 shifted(line.from, line.band.1),
             ],
             ink: Ink::Shade,
+            tip: None,
         });
     }
 }
@@ -190,7 +191,7 @@ fn roof(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, line: &Line) {
 fn connect(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Trace) {
     let mut path: Vec<(f64, f64)> = Vec::new();
     for point in &trace.points {
-        let at = area.place((point.x, point.y));
+        let at = shifted(area.place((point.x, point.y)), trace);
         if path.last().is_none_or(|last| (last.0 - at.0).hypot(last.1 - at.1) > 0.25) {
             path.push(at);
         }
@@ -204,6 +205,10 @@ fn connect(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Tra
     }
 }
 
+fn shifted((x, y): (f64, f64), trace: &Trace) -> (f64, f64) {
+    (x + trace.shift, y)
+}
+
 fn radius(point: &Point) -> f64 {
     1.5 + 1.4 * point.weight
 }
@@ -213,15 +218,15 @@ fn points(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Trac
     let mut drawn = HashSet::new();
     let mut markers = Vec::new();
     for point in &trace.points {
-        let at = area.place((point.x, point.y));
+        let at = shifted(area.place((point.x, point.y)), trace);
         let radius = radius(point);
         let quarter = |value: f64| (value * 4.0).round() as i64;
         if !drawn.insert((quarter(at.0), quarter(at.1), quarter(radius))) {
             continue;
         }
         if let Some((low, high)) = point.interval {
-            let low = area.clamped(area.place((point.x, low)));
-            let high = area.clamped(area.place((point.x, high)));
+            let end = |value| area.clamped(shifted(area.place((point.x, value)), trace));
+            let (low, high) = (end(low), end(high));
             error_bar(scene, taken, (low, high), radius, Ink::Trace(trace.style.colour()));
         }
         taken.disc(at, radius + 0.8);
@@ -264,6 +269,7 @@ fn ridge_mark(scene: &mut Scene, taken: &mut Occupied, at: (f64, f64)) {
     scene.items.push(Item::Area {
         points: corners.iter().map(|(dx, dy)| (at.0 + dx, at.1 + dy)).collect(),
         ink: Ink::Ink,
+        tip: None,
     });
 }
 
@@ -303,9 +309,11 @@ fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot>
     let angle = dy.atan2(dx).to_degrees();
     let above = 2.4;
     let below = -(Spot::height(SMALL) + 2.0);
+    // A second row, beyond another roof or its label.
+    let (higher, lower) = (above + 1.3 * SMALL, below - 1.3 * SMALL);
     let sides = match side {
-        Side::Above => [above, below],
-        Side::Below => [below, above],
+        Side::Above => [above, below, higher, lower],
+        Side::Below => [below, above, lower, higher],
     };
     let room = (whole - length).max(0.0);
     let mut spots = Vec::new();
@@ -360,7 +368,7 @@ fn label_points(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace:
         if point.size.is_empty() || written.contains(&point.size.as_str()) {
             continue;
         }
-        let at = area.place((point.x, point.y));
+        let at = shifted(area.place((point.x, point.y)), trace);
         let length = font::width(&point.size, SMALL, false);
         let Some((spot, 0)) = taken.best(around(at, radius(point), length)) else {
             continue;

@@ -22,12 +22,16 @@ pub fn chart(rows: &[&Row]) -> Chart {
     let x = intensity_axis(rows, &roofs);
     let copy_at = x.value(COPY_PLACE);
     let copies = rows.iter().any(|row| position(row, copy_at).is_some_and(|(_, copy)| copy));
-    let traces: Vec<Trace> = groups.iter().map(|group| traced(group, copy_at)).collect();
+    let mut traces: Vec<Trace> = groups.iter().map(|group| traced(group, copy_at)).collect();
+    let beside = stand_side_by_side(&mut traces, copy_at);
     let y = rate_axis(&traces, &roofs, &x);
     let (lines, marks) = lines(&roofs, &x, &y);
     let mut note = "Numbers beside points are N; markers grow with N.".to_owned();
     if copies {
         note.push_str(" Kernels without FLOPs stand at the left edge, placed by their bytes.");
+    }
+    if beside {
+        note.push_str(" Traces of one intensity stand side by side.");
     }
     let (title, subtitle) = heading(rows);
     Chart {
@@ -69,8 +73,36 @@ fn traced(group: &Group<'_>, copy_at: f64) -> Trace {
     Trace {
         name: group.name.clone(),
         style: group.style,
+        shift: 0.0,
         points: points.collect(),
     }
+}
+
+/// Shifts traces that would cover each other, because all their points have the same intensity.
+/// Gives whether there are such at an intensity that is not 0.
+fn stand_side_by_side(traces: &mut [Trace], copy_at: f64) -> bool {
+    /// Distance between two traces, in points of the page: a marker.
+    const APART: f64 = 5.0;
+    let column = |trace: &Trace| {
+        let first = trace.points.first()?.x;
+        trace.points.iter().all(|point| point.x == first).then_some(first)
+    };
+    let columns: Vec<Option<f64>> = traces.iter().map(column).collect();
+    let mut any = false;
+    for (i, trace) in traces.iter_mut().enumerate() {
+        let Some(x) = columns[i] else { continue };
+        let same = |other: &&Option<f64>| **other == Some(x);
+        let all = columns.iter().filter(same).count();
+        let before = columns[..i].iter().filter(same).count() as f64;
+        if x == copy_at {
+            // From the edge inwards.
+            trace.shift = before * APART;
+        } else {
+            trace.shift = (before - (all as f64 - 1.0) / 2.0) * APART;
+            any |= all > 1;
+        }
+    }
+    any
 }
 
 /// Sizes of markers in a trace.
@@ -125,7 +157,7 @@ fn rate_axis(traces: &[Trace], roofs: &[Roof], x: &Axis) -> Axis {
     Axis::logarithmic(
         "Achieved (FLOP/s)",
         points.chain(heights).collect::<Vec<_>>().into_iter(),
-        (2.0, 4.0),
+        (2.0, 3.5),
         (Scale::Decades, Labels::Decimal),
     )
 }

@@ -157,6 +157,8 @@ pub enum Item {
         points: Vec<(f64, f64)>,
         /// Its paint.
         ink: Ink,
+        /// What a page says about it when the pointer is over it.
+        tip: Option<String>,
     },
     /// A marker.
     Marker(Marker),
@@ -176,7 +178,11 @@ impl Scene {
     /// Adds a rectangle between two corners.
     pub fn rectangle(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink) {
         let points = vec![from, (to.0, from.1), to, (from.0, to.1)];
-        self.items.push(Item::Area { points, ink });
+        self.items.push(Item::Area {
+            points,
+            ink,
+            tip: None,
+        });
     }
 
     /// The texts, in the order in which they are drawn.

@@ -30,11 +30,12 @@ pub fn element(scene: &Scene) -> String {
     for item in &scene.items {
         match item {
             Item::Line { points, stroke } => line(&mut out, points, stroke),
-            Item::Area { points, ink } => {
+            Item::Area { points, ink, tip } => {
                 let _ = writeln!(
                     out,
-                    "<path{} d=\"{}Z\" fill=\"{}\"/>",
+                    "<path{}{} d=\"{}Z\" fill=\"{}\"/>",
                     class("fill", *ink),
+                    data_tip(tip.as_deref()),
                     path(points),
                     ink.hex()
                 );
@@ -69,9 +70,7 @@ fn draw_marker(out: &mut String, marker: &Marker) {
     } else {
         (marker.colour, String::new())
     };
-    let tip = marker.tip.as_ref().map_or(String::new(), |tip| {
-        format!(" data-tip=\"{}\" tabindex=\"0\"", escape(tip.as_str()))
-    });
+    let tip = data_tip(marker.tip.as_deref());
     let paint = format!(
         "{fill_class}{tip} fill=\"{fill}\" stroke=\"{}\" stroke-width=\"0.7\"",
         marker.colour
@@ -89,6 +88,13 @@ fn draw_marker(out: &mut String, marker: &Marker) {
         let corners: Vec<_> = corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
         writeln!(out, "<path{paint} d=\"{}Z\"/>", path(&corners))
     };
+}
+
+/// What the page's script shows, reachable by keyboard as well.
+fn data_tip(tip: Option<&str>) -> String {
+    tip.map_or(String::new(), |tip| {
+        format!(" data-tip=\"{}\" tabindex=\"0\"", escape(tip))
+    })
 }
 
 fn draw_text(out: &mut String, text: &Text) {

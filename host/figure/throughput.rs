@@ -24,7 +24,7 @@ pub fn chart(rows: &[&Row]) -> Chart {
     let roofs = roofs::roofs(rows);
     let plots = [Rate::Bytes, Rate::Flops].into_iter().filter_map(|rate| {
         let chosen: Vec<&Group<'_>> = groups.iter().filter(|g| rate_of(g) == rate).collect();
-        (!chosen.is_empty()).then(|| plot(&chosen, &roofs, rate))
+        (!chosen.is_empty()).then(|| plot(&chosen, &roofs, rate, groups.len()))
     });
     let plots: Vec<Plot> = plots.collect();
     let (title, subtitle) = heading(rows);
@@ -51,25 +51,23 @@ fn rate_of(group: &Group<'_>) -> Rate {
     }
 }
 
-fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate) -> Plot {
+fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate, next_style: usize) -> Plot {
     let mut traces = Vec::new();
     for group in groups {
         traces.push(traced(group, rate, group.name.clone(), group.style, |_| Some(1.0)));
-        let mut names: Vec<&str> = group.rows.iter().filter_map(|r| r.baseline.as_deref()).collect();
-        names.sort_unstable();
-        names.dedup();
-        for name in names {
-            let style = Style {
-                hollow: true,
-                dashed: true,
-                ..group.style
-            };
-            traces.push(traced(group, rate, format!("{} {name}", group.name), style, |row| {
-                let same = row.baseline.as_deref() == Some(name);
-                let seconds = row.baseline_time_median_s.filter(|seconds| same && *seconds > 0.0)?;
-                Some(row.time_median_s? / seconds)
-            }));
-        }
+    }
+    for (i, (group, name)) in baselines(groups).into_iter().enumerate() {
+        let style = Style {
+            index: next_style + i,
+            hollow: true,
+            dashed: true,
+        };
+        let kernel = group.rows.first().map_or("", |row| row.kernel.as_str());
+        traces.push(traced(group, rate, format!("{name} for {kernel}"), style, |row| {
+            let same = row.baseline.as_deref() == Some(name);
+            let seconds = row.baseline_time_median_s.filter(|seconds| same && *seconds > 0.0)?;
+            Some(row.time_median_s? / seconds)
+        }));
     }
     traces.retain(|trace| !trace.points.is_empty());
     let x = size_axis(traces.iter().flat_map(|trace| trace.points.iter().map(|p| p.x)));
@@ -125,6 +123,27 @@ fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate) -> Plot {
     }
 }
 
+/// Every baseline of a kernel once, though it was measured beside each variant: beside the one
+/// with most rows, the last of equals.
+fn baselines<'a>(groups: &[&'a Group<'a>]) -> Vec<(&'a Group<'a>, &'a str)> {
+    let mut found: Vec<(&Group<'_>, &str, usize)> = Vec::new();
+    for group in groups {
+        let mut names: Vec<&str> = group.rows.iter().filter_map(|r| r.baseline.as_deref()).collect();
+        names.sort_unstable();
+        for of_name in names.chunk_by(|a, b| a == b) {
+            let (name, count) = (of_name[0], of_name.len());
+            let key = |group: &Group<'_>| group.rows.first().map(|r| (r.kernel.clone(), r.cache, r.device.clone()));
+            let same = found.iter_mut().find(|(other, known, _)| *known == name && key(other) == key(group));
+            match same {
+                Some(best) if count >= best.2 => *best = (group, name, count),
+                Some(_) => {}
+                None => found.push((group, name, count)),
+            }
+        }
+    }
+    found.into_iter().map(|(group, name, _)| (group, name)).collect()
+}
+
 /// An axis of N in powers of two.
 pub(super) fn size_axis(sizes: impl Iterator<Item = f64>) -> Axis {
     Axis::logarithmic(
@@ -165,6 +184,7 @@ fn traced(
     Trace {
         name,
         style,
+        shift: 0.0,
         points,
     }
 }

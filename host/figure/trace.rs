@@ -18,9 +18,10 @@ pub struct Group<'a> {
     pub rows: Vec<&'a Row>,
 }
 
-/// What tells traces apart, in the order in which it is named. The first two are always named,
-/// the others where they differ between traces.
+/// What tells traces apart, in the order in which it is named.
 const PARTS: usize = 9;
+/// Which of them is the cache state.
+const CACHE: usize = 7;
 
 fn parts(row: &Row) -> [String; PARTS] {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
@@ -39,6 +40,17 @@ fn parts(row: &Row) -> [String; PARTS] {
         cache_name(row.cache).to_owned(),
         row.device.clone(),
     ]
+}
+
+/// Whether a part of a trace's key is in its name: kernel and variant always; cache state and
+/// device where any two traces differ; the others where two of the same variant do.
+fn named(keys: &[[String; PARTS]], key: &[String; PARTS], part: usize) -> bool {
+    const EVERYWHERE: [usize; 2] = [CACHE, PARTS - 1];
+    let differs = keys
+        .iter()
+        .filter(|other| EVERYWHERE.contains(&part) || other[..2] == key[..2])
+        .any(|other| other[part] != key[part]);
+    !key[part].is_empty() && (part < 2 || differs)
 }
 
 /// `cold` or `warm`.
@@ -64,18 +76,16 @@ pub fn groups<'a>(rows: &[&'a Row]) -> Vec<Group<'a>> {
         });
         order[place].1.push(row);
     }
-    let named: Vec<bool> = (0..PARTS)
-        .map(|part| part < 2 || order.iter().any(|(key, _)| key[part] != order[0].0[part]))
-        .collect();
+    let keys: Vec<[String; PARTS]> = order.iter().map(|(key, _)| key.clone()).collect();
     let mut looks: HashMap<[String; PARTS], usize> = HashMap::new();
     order
         .into_iter()
         .map(|(key, mut rows)| {
             rows.sort_by_key(|row| (extent(row), row.m, row.n, row.k));
-            let words = key.iter().zip(&named).filter(|(word, named)| **named && !word.is_empty());
-            let name = words.map(|(word, _)| word.as_str()).collect::<Vec<_>>().join(" ");
+            let words = (0..PARTS).filter(|part| named(&keys, &key, *part));
+            let name = words.map(|part| key[part].as_str()).collect::<Vec<_>>().join(" ");
             let mut look = key.clone();
-            look[7].clear();
+            look[CACHE].clear();
             let next = looks.len();
             let index = *looks.entry(look).or_insert(next);
             let hollow = rows.first().is_some_and(|row| row.cache == Cache::Warm);

@@ -97,7 +97,7 @@ fn axis(
     spans: &[(f64, f64)],
 ) {
     let place = |value: f64| from + bars.x.place(value) * (end - from);
-    for tick in bars.x.ticks(((end - from) / 30.0) as usize) {
+    for tick in bars.x.ticks(((end - from) / 24.0) as usize) {
         let Some(label) = tick.label else { continue };
         let x = place(tick.value);
         for (top, bottom) in spans {

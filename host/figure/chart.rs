@@ -84,9 +84,8 @@ pub struct Trace {
     pub name: String,
     /// How it looks.
     pub style: Style,
-    /// How far right of their values its points are drawn, in points of the page: traces that
-    /// would cover each other because all their points have one abscissa stand side by side.
-    pub shift: f64,
+    /// Factor of the size of its markers: above 1 where another trace would cover it.
+    pub scale: f64,
     /// Its points, small to large.
     pub points: Vec<Point>,
 }

@@ -32,7 +32,7 @@ pub mod pdf;
 pub mod pgfplots;
 mod plot;
 pub mod raster;
-//REP
+pub mod report;
 pub mod roofline;
 pub mod roofs;
 pub mod scene;

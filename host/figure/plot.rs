@@ -191,7 +191,7 @@ fn roof(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, line: &Line) {
 fn connect(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Trace) {
     let mut path: Vec<(f64, f64)> = Vec::new();
     for point in &trace.points {
-        let at = shifted(area.place((point.x, point.y)), trace);
+        let at = area.place((point.x, point.y));
         if path.last().is_none_or(|last| (last.0 - at.0).hypot(last.1 - at.1) > 0.25) {
             path.push(at);
         }
@@ -205,12 +205,8 @@ fn connect(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Tra
     }
 }
 
-fn shifted((x, y): (f64, f64), trace: &Trace) -> (f64, f64) {
-    (x + trace.shift, y)
-}
-
-fn radius(point: &Point) -> f64 {
-    1.5 + 1.4 * point.weight
+fn radius(trace: &Trace, point: &Point) -> f64 {
+    trace.scale * (1.5 + 1.4 * point.weight)
 }
 
 /// Error bars and markers. Markers that would cover each other exactly are drawn once.
@@ -218,14 +214,14 @@ fn points(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Trac
     let mut drawn = HashSet::new();
     let mut markers = Vec::new();
     for point in &trace.points {
-        let at = shifted(area.place((point.x, point.y)), trace);
-        let radius = radius(point);
+        let at = area.place((point.x, point.y));
+        let radius = radius(trace, point);
         let quarter = |value: f64| (value * 4.0).round() as i64;
         if !drawn.insert((quarter(at.0), quarter(at.1), quarter(radius))) {
             continue;
         }
         if let Some((low, high)) = point.interval {
-            let end = |value| area.clamped(shifted(area.place((point.x, value)), trace));
+            let end = |value| area.clamped(area.place((point.x, value)));
             let (low, high) = (end(low), end(high));
             error_bar(scene, taken, (low, high), radius, Ink::Trace(trace.style.colour()));
         }
@@ -307,7 +303,7 @@ fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot>
     let whole = dx.hypot(dy).max(1e-6);
     let unit = (dx / whole, dy / whole);
     let angle = dy.atan2(dx).to_degrees();
-    let above = 2.4;
+    let above = 3.2;
     let below = -(Spot::height(SMALL) + 2.0);
     // A second row, beyond another roof or its label.
     let (higher, lower) = (above + 1.3 * SMALL, below - 1.3 * SMALL);
@@ -368,9 +364,9 @@ fn label_points(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace:
         if point.size.is_empty() || written.contains(&point.size.as_str()) {
             continue;
         }
-        let at = shifted(area.place((point.x, point.y)), trace);
+        let at = area.place((point.x, point.y));
         let length = font::width(&point.size, SMALL, false);
-        let Some((spot, 0)) = taken.best(around(at, radius(point), length)) else {
+        let Some((spot, 0)) = taken.best(around(at, radius(trace, point), length)) else {
             continue;
         };
         taken.label(&spot);

@@ -9,7 +9,9 @@ use crate::record::Row;
 use crate::roofline::units::significant;
 
 /// Where along the intensity axis kernels without operations stand, as a share of its length.
-const COPY_PLACE: f64 = 0.035;
+const COPY_PLACE: f64 = 0.03;
+/// How far apart their traces stand.
+const COPY_STEP: f64 = 0.03;
 
 /// The roofline of measured rows.
 ///
@@ -22,16 +24,19 @@ pub fn chart(rows: &[&Row]) -> Chart {
     let x = intensity_axis(rows, &roofs);
     let copy_at = x.value(COPY_PLACE);
     let copies = rows.iter().any(|row| position(row, copy_at).is_some_and(|(_, copy)| copy));
-    let mut traces: Vec<Trace> = groups.iter().map(|group| traced(group, copy_at)).collect();
-    let beside = stand_side_by_side(&mut traces, copy_at);
+    let mut copies_before = 0;
+    let mut traces = Vec::new();
+    for group in &groups {
+        let place = COPY_PLACE + COPY_STEP * f64::from(copies_before);
+        traces.push(traced(group, x.value(place)));
+        copies_before += i32::from(group.rows.iter().all(|row| trace::flop_rate(row).is_none()));
+    }
+    show_behind(&mut traces);
     let y = rate_axis(&traces, &roofs, &x);
     let (lines, marks) = lines(&roofs, &x, &y);
     let mut note = "Numbers beside points are N; markers grow with N.".to_owned();
     if copies {
         note.push_str(" Kernels without FLOPs stand at the left edge, placed by their bytes.");
-    }
-    if beside {
-        note.push_str(" Traces of one intensity stand side by side.");
     }
     let (title, subtitle) = heading(rows);
     Chart {
@@ -73,36 +78,25 @@ fn traced(group: &Group<'_>, copy_at: f64) -> Trace {
     Trace {
         name: group.name.clone(),
         style: group.style,
-        shift: 0.0,
+        scale: 1.0,
         points: points.collect(),
     }
 }
 
-/// Shifts traces that would cover each other, because all their points have the same intensity.
-/// Gives whether there are such at an intensity that is not 0.
-fn stand_side_by_side(traces: &mut [Trace], copy_at: f64) -> bool {
-    /// Distance between two traces, in points of the page: a marker.
-    const APART: f64 = 5.0;
+/// Enlarges the markers of traces whose points all have the same intensity as those of a later
+/// trace, which would cover them.
+fn show_behind(traces: &mut [Trace]) {
+    /// What each later trace adds to the factor.
+    const LARGER: f64 = 0.45;
     let column = |trace: &Trace| {
         let first = trace.points.first()?.x;
         trace.points.iter().all(|point| point.x == first).then_some(first)
     };
     let columns: Vec<Option<f64>> = traces.iter().map(column).collect();
-    let mut any = false;
     for (i, trace) in traces.iter_mut().enumerate() {
-        let Some(x) = columns[i] else { continue };
-        let same = |other: &&Option<f64>| **other == Some(x);
-        let all = columns.iter().filter(same).count();
-        let before = columns[..i].iter().filter(same).count() as f64;
-        if x == copy_at {
-            // From the edge inwards.
-            trace.shift = before * APART;
-        } else {
-            trace.shift = (before - (all as f64 - 1.0) / 2.0) * APART;
-            any |= all > 1;
-        }
+        let later = columns[i + 1..].iter().filter(|other| other.is_some() && **other == columns[i]);
+        trace.scale = 1.0 + LARGER * later.count() as f64;
     }
-    any
 }
 
 /// Sizes of markers in a trace.
@@ -138,7 +132,11 @@ fn intensity_axis(rows: &[&Row], roofs: &[Roof]) -> Axis {
         .filter(|row| trace::flop_rate(row).is_some())
         .filter_map(|row| row.intensity_flop_per_byte);
     let pairs = roofs::pairs(roofs);
-    let ridges = pairs.iter().map(|(memory, compute)| compute.rate / memory.rate);
+    // A decade on either side of the ridge point, so that both roofs can be seen.
+    let ridges = pairs.iter().flat_map(|(memory, compute)| {
+        let ridge = compute.rate / memory.rate;
+        [ridge / 10.0, ridge * 10.0]
+    });
     let values: Vec<f64> = intensities.chain(ridges).collect();
     Axis::logarithmic(
         "Arithmetic intensity (FLOP/byte)",

@@ -43,7 +43,7 @@ pub fn chart(rows: &[&Row]) -> Result<Chart, FigureError> {
             Trace {
                 name: group.name.clone(),
                 style: group.style,
-                shift: 0.0,
+                scale: 1.0,
                 points: points.collect(),
             }
         })

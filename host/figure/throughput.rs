@@ -184,7 +184,7 @@ fn traced(
     Trace {
         name,
         style,
-        shift: 0.0,
+        scale: 1.0,
         points,
     }
 }

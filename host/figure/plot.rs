@@ -306,7 +306,7 @@ fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot>
     let above = 3.2;
     let below = -(Spot::height(SMALL) + 2.0);
     // A second row, beyond another roof or its label.
-    let (higher, lower) = (above + 1.3 * SMALL, below - 1.3 * SMALL);
+    let (higher, lower) = (above + 1.6 * SMALL, below - 1.6 * SMALL);
     let sides = match side {
         Side::Above => [above, below, higher, lower],
         Side::Below => [below, above, lower, higher],

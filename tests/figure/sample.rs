@@ -2,7 +2,7 @@
 //! fixed overhead under two roofs, so that every run of the tests has the same.
 
 use rooftrace::record::{Bound, Cache, Row, Status};
-use rooftrace::roofline::{Roofline, Work};
+use rooftrace::roofline::{Roofline, Work, model};
 
 /// Peak rates of the datasheet, and what a run of it measured.
 pub const DATASHEET: Roofline = Roofline {
@@ -89,7 +89,11 @@ pub fn row(point: Point) -> Row {
         ridge_flop_per_byte: Some(DATASHEET.ridge()),
         roof_flop_per_s: Some(DATASHEET.roof_at(work.intensity())),
         fraction_of_roof: Some(fraction),
-        bound: Some(Bound::Memory),
+        bound: Some(match DATASHEET.bound(work, seconds) {
+            model::Bound::Memory => Bound::Memory,
+            model::Bound::Compute => Bound::Compute,
+            model::Bound::Latency => Bound::Latency,
+        }),
         verified: Some(true),
         status: Status::Ok,
         ..Row::default()
@@ -163,4 +167,40 @@ pub fn ladder() -> Vec<Row> {
         }
     }
     rows
+}
+
+/// As many kernels as there are, with `sizes` sizes each.
+pub fn many(sizes: u64) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (kernel, variant, least) in [
+        ("copy", "vector", 1 << 16),
+        ("saxpy", "vector", 1 << 16),
+        ("triad", "vector", 1 << 16),
+        ("fma", "chains", 1 << 6),
+        ("sgemm", "async", 1 << 5),
+    ] {
+        for i in 0..sizes {
+            // Eight octaves, whatever the number of sizes.
+            let n = (f64::from(least) * 2f64.powf(8.0 * i as f64 / sizes as f64)) as u64;
+            rows.push(row(Point {
+                kernel,
+                variant,
+                n,
+                cache: Cache::Cold,
+                reach: 0.8 + 0.1 * (i % 3) as f64,
+            }));
+        }
+    }
+    rows
+}
+
+/// The same rows of another device.
+pub fn on_device(rows: &[Row], device: &str) -> Vec<Row> {
+    let renamed = |row: &Row| Row {
+        device: device.to_owned(),
+        peak_byte_per_s: Some(3.35e12),
+        measured_peak_byte_per_s: Some(3.0e12),
+        ..row.clone()
+    };
+    rows.iter().map(renamed).collect()
 }

@@ -95,14 +95,14 @@ fn verdicts(out: &mut String, rows: &[Row], measured: &[&Row]) {
             format!(" ({} % of the datasheet's)", significant(100.0 * roof.rate / known.rate, 3))
         });
         let device = if several { format!("{}: ", roof.device) } else { String::new() };
-        let what = if roof.limit == roofs::Limit::Memory { "memory roof " } else { "compute roof " };
+        let what = if roof.limit == roofs::Limit::Memory { "Memory roof " } else { "Compute roof " };
         item(format!("{device}{what}{}{share}.", roof.label()));
     }
     for (memory, compute) in roofs::pairs(&roofs) {
         let device = if several { format!("{}: ", memory.device) } else { String::new() };
         let origin = if memory.is_measured() { "measured" } else { "datasheet" };
         let ridge = significant(compute.rate / memory.rate, 4);
-        item(format!("{device}{origin} ridge point at {ridge} FLOP/byte."));
+        item(format!("{device}Ridge point at {ridge} FLOP/byte, {origin}."));
     }
     for group in trace::groups(measured) {
         let best = group.rows.iter().max_by(|a, b| {

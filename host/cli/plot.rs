@@ -77,12 +77,11 @@ pub enum PictureFormat {
 
 impl PictureFormat {
     /// Extensions and what they mean.
-    const EXTENSIONS: [(&'static str, PictureFormat); 5] = [
+    const EXTENSIONS: [(&'static str, PictureFormat); 4] = [
         ("svg", PictureFormat::Svg),
         ("png", PictureFormat::Png),
         ("pdf", PictureFormat::Pdf),
         ("tex", PictureFormat::Pgfplots),
-        ("pgf", PictureFormat::Pgfplots),
     ];
 
     /// The format that a file name asks for.
@@ -103,7 +102,7 @@ impl PictureFormat {
         let known = Self::EXTENSIONS.iter().find(|(name, _)| *name == extension);
         known.map(|(_, format)| *format).ok_or_else(|| {
             let meant = nearest(&extension, names)
-                .map_or(String::new(), |name| format!("; did you mean .{name}?"));
+                .map_or(".".to_owned(), |name| format!("; did you mean .{name}?"));
             CliError::Usage(format!(
                 "--out `{}`: no picture format has the extension .{extension}{meant} \
                  Allowed: {}; or give --format",
@@ -125,7 +124,11 @@ pub fn run(
     verbosity: Verbosity,
 ) -> Result<(), CliError> {
     // The output is looked at first: no file is read for a picture that has no place.
-    let picture = args.out.as_deref().map(|path| target(path, args.format)).transpose()?;
+    let picture = args
+        .out
+        .as_deref()
+        .map(|path| target(path, args.format))
+        .transpose()?;
     let rows = load(&args.files, verbosity)?;
     let options = Options {
         kind: args.kind,
@@ -154,10 +157,7 @@ pub fn run(
 }
 
 /// The file and its format.
-fn target(
-    path: &Path,
-    format: Option<PictureFormat>,
-) -> Result<(&Path, PictureFormat), CliError> {
+fn target(path: &Path, format: Option<PictureFormat>) -> Result<(&Path, PictureFormat), CliError> {
     if path.as_os_str() == "-" {
         return Ok((path, format.unwrap_or(PictureFormat::Svg)));
     }
@@ -172,9 +172,14 @@ fn target(
 /// A usage error for a folder, or for a file in a folder that does not exist.
 pub(super) fn check_out(path: &Path) -> Result<(), CliError> {
     if path.is_dir() {
-        return Err(CliError::Usage(format!("--out `{}` is a folder: name a file in it", path.display())));
+        return Err(CliError::Usage(format!(
+            "--out `{}` is a folder: name a file in it",
+            path.display()
+        )));
     }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
         return Err(CliError::Usage(format!(
             "cannot write `{}`: there is no folder `{}`; create it, or change --out",
@@ -229,8 +234,12 @@ fn in_terminal(
 
 /// A width on paper in points.
 fn parse_width(text: &str) -> Result<f64, String> {
-    const UNITS: [(&str, f64); 4] =
-        [("in", 72.0), ("cm", 72.0 / 2.54), ("mm", 72.0 / 25.4), ("pt", 1.0)];
+    const UNITS: [(&str, f64); 4] = [
+        ("in", 72.0),
+        ("cm", 72.0 / 2.54),
+        ("mm", 72.0 / 25.4),
+        ("pt", 1.0),
+    ];
     let allowed = || {
         format!(
             "allowed: a number with in, cm, mm or pt, from {} in to {} in, such as 3.5in",

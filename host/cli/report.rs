@@ -34,7 +34,10 @@ pub struct ReportArgs {
 pub fn run(args: &ReportArgs, out: &mut dyn Write, verbosity: Verbosity) -> Result<(), CliError> {
     if args.out.as_os_str() != "-" {
         check_out(&args.out)?;
-        let extension = args.out.extension().and_then(|extension| extension.to_str());
+        let extension = args
+            .out
+            .extension()
+            .and_then(|extension| extension.to_str());
         if !matches!(extension, Some("html" | "htm")) {
             return Err(CliError::Usage(format!(
                 "--out `{}`: a report is an HTML page; end its name in .html",

@@ -199,7 +199,10 @@ mod tests {
     use super::*;
 
     fn labels(axis: &Axis, most: usize) -> Vec<String> {
-        axis.ticks(most).into_iter().filter_map(|t| t.label).collect()
+        axis.ticks(most)
+            .into_iter()
+            .filter_map(|t| t.label)
+            .collect()
     }
 
     fn axis(low: f64, high: f64, scale: Scale, labels: Labels) -> Axis {
@@ -215,7 +218,10 @@ mod tests {
     #[test]
     fn decades_are_labelled_and_thinned() {
         let rates = axis(1e9, 1e14, Scale::Decades, Labels::Decimal);
-        assert_eq!(labels(&rates, 8), ["1 G", "10 G", "100 G", "1 T", "10 T", "100 T"]);
+        assert_eq!(
+            labels(&rates, 8),
+            ["1 G", "10 G", "100 G", "1 T", "10 T", "100 T"]
+        );
         assert_eq!(labels(&rates, 3), ["10 G", "1 T", "100 T"]);
     }
 
@@ -228,7 +234,10 @@ mod tests {
     #[test]
     fn sizes_are_powers_of_two() {
         let sides = axis(100.0, 5000.0, Scale::Octaves, Labels::Binary);
-        assert_eq!(labels(&sides, 8), ["128", "256", "512", "1024", "2048", "4096"]);
+        assert_eq!(
+            labels(&sides, 8),
+            ["128", "256", "512", "1024", "2048", "4096"]
+        );
         let elements = axis(65536.0, 3e8, Scale::Octaves, Labels::Binary);
         assert_eq!(labels(&elements, 4), ["64Ki", "1Mi", "16Mi", "256Mi"]);
     }
@@ -236,7 +245,10 @@ mod tests {
     #[test]
     fn linear_steps_are_round() {
         let percent = axis(0.0, 1.0, Scale::Linear, Labels::Percent);
-        assert_eq!(labels(&percent, 5), ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]);
+        assert_eq!(
+            labels(&percent, 5),
+            ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]
+        );
     }
 
     #[test]

@@ -24,7 +24,9 @@ pub fn draw(
     tips: bool,
 ) -> f64 {
     let all = || bars.groups.iter().flat_map(|(_, group)| group);
-    let names = all().map(|bar| font::width(&bar.name, SMALL, false)).fold(0.0, f64::max);
+    let names = all()
+        .map(|bar| font::width(&bar.name, SMALL, false))
+        .fold(0.0, f64::max);
     let from = left + names + 4.0;
     let room = right - 1.0 - from;
     let end = all()
@@ -34,7 +36,11 @@ pub fn draw(
             // At least a third for the bars, though a label then reaches the edge.
             from + (free * bars.x.high / bar.value).clamp(room / 3.0, room)
         })
-        .fold(right - 1.0, f64::min);
+        // The last tick's label is centred on the end of the axis.
+        .fold(
+            right - 1.0 - font::width("100 %", SMALL, false) / 2.0,
+            f64::min,
+        );
     let mut y = top + 2.0;
     let mut drawn = Scene::default();
     let mut spans = Vec::new();
@@ -44,7 +50,14 @@ pub fn draw(
         y += 3.0;
         spans.push((y - 1.5, y + STEP * group.len() as f64 - 2.5));
         for bar in group {
-            one(&mut drawn, &bars.x, bar, (from, end), (left + names, y), tips);
+            one(
+                &mut drawn,
+                &bars.x,
+                bar,
+                (from, end),
+                (left + names, y),
+                tips,
+            );
             y += STEP;
         }
         y += 2.0;
@@ -77,7 +90,12 @@ fn one(
     tips: bool,
 ) {
     let to = from + axis.place(bar.value) * (end - from);
-    text(scene, (names, y + BASE), &bar.name, (SMALL, Anchor::End, Ink::Ink));
+    text(
+        scene,
+        (names, y + BASE),
+        &bar.name,
+        (SMALL, Anchor::End, Ink::Ink),
+    );
     scene.items.push(Item::Area {
         points: vec![(from, y), (to, y), (to, y + BAR), (from, y + BAR)],
         ink: Ink::Trace(bar.style.colour()),
@@ -85,8 +103,17 @@ fn one(
     });
     let length = font::width(&bar.label, SMALL, false);
     let start = to + GAP;
-    scene.rectangle((start - 1.5, y - 1.0), (start + length + 1.5, y + BAR + 1.0), Ink::Paper);
-    text(scene, (start, y + BASE), &bar.label, (SMALL, Anchor::Start, Ink::Ink));
+    scene.rectangle(
+        (start - 1.5, y - 1.0),
+        (start + length + 1.5, y + BAR + 1.0),
+        Ink::Paper,
+    );
+    text(
+        scene,
+        (start, y + BASE),
+        &bar.label,
+        (SMALL, Anchor::Start, Ink::Ink),
+    );
 }
 
 fn axis(
@@ -104,7 +131,12 @@ fn axis(
             scene.line((x, *top), (x, *bottom), Stroke::solid(Ink::Grid, 0.4));
         }
         scene.line((x, bottom), (x, bottom + 2.5), Stroke::solid(Ink::Ink, 0.5));
-        text(scene, (x, bottom + 2.5 + SMALL), &label, (SMALL, Anchor::Middle, Ink::Ink));
+        text(
+            scene,
+            (x, bottom + 2.5 + SMALL),
+            &label,
+            (SMALL, Anchor::Middle, Ink::Ink),
+        );
     }
     scene.line((from, bottom), (end, bottom), Stroke::solid(Ink::Ink, 0.6));
     for (top, bottom) in spans {
@@ -112,10 +144,24 @@ fn axis(
     }
     if let Some((value, label)) = &bars.reference {
         let x = place(*value);
-        scene.line((x, top), (x, bottom), Stroke::dashed(Ink::Ink, 0.9, 4.0, 2.2));
-        text(scene, (x - 2.0, top + SMALL), label, (SMALL, Anchor::End, Ink::Ink));
+        scene.line(
+            (x, top),
+            (x, bottom),
+            Stroke::dashed(Ink::Ink, 0.9, 4.0, 2.2),
+        );
+        text(
+            scene,
+            (x - 2.0, top + SMALL),
+            label,
+            (SMALL, Anchor::End, Ink::Ink),
+        );
     }
     let under = bottom + 2.5 + SMALL * 1.2 + NORMAL;
     let middle = (from + end) / 2.0;
-    text(scene, (middle, under), &bars.x.title, (NORMAL, Anchor::Middle, Ink::Ink));
+    text(
+        scene,
+        (middle, under),
+        &bars.x.title,
+        (NORMAL, Anchor::Middle, Ink::Ink),
+    );
 }

@@ -52,7 +52,7 @@ pub enum FigureError {
 }
 
 fn because(reason: &Option<String>) -> String {
-    reason
-        .as_ref()
-        .map_or(String::new(), |reason| format!("; the first says: {reason}"))
+    reason.as_ref().map_or(String::new(), |reason| {
+        format!("; the first says: {reason}")
+    })
 }

@@ -28,7 +28,9 @@ pub fn width(text: &str, size: f64, bold: bool) -> f64 {
     let em = f64::from(face.units_per_em());
     text.chars()
         .map(|c| {
-            let advance = face.glyph_index(c).and_then(|id| face.glyph_hor_advance(id));
+            let advance = face
+                .glyph_index(c)
+                .and_then(|id| face.glyph_hor_advance(id));
             size * advance.map_or(MISSING, |units| f64::from(units) / em)
         })
         .sum()

@@ -193,6 +193,12 @@ mod tests {
             ..spot(15.0, 48.0)
         };
         assert!(taken.cost(&turned) > 0);
-        assert_eq!(taken.cost(&Spot { at: (45.0, 68.0), ..turned }), 0);
+        assert_eq!(
+            taken.cost(&Spot {
+                at: (45.0, 68.0),
+                ..turned
+            }),
+            0
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use super::axis::{Axis, Labels, Scale};
 use super::chart::{Bar, Bars, Body, Chart};
-use super::error::FigureError;
 use super::common;
+use super::error::FigureError;
 use super::palette::Style;
 use super::trace;
 use crate::record::{Cache, Row};
@@ -22,7 +22,10 @@ pub fn chart(rows: &[&Row]) -> Result<Chart, FigureError> {
         .iter()
         .copied()
         .filter(|row| !cold || row.cache == Cache::Cold)
-        .filter(|row| row.fraction_of_roof.is_some_and(|f| f > 0.0 && f.is_finite()))
+        .filter(|row| {
+            row.fraction_of_roof
+                .is_some_and(|f| f > 0.0 && f.is_finite())
+        })
         .collect();
     if rows.is_empty() {
         return Err(FigureError::Lacks {
@@ -93,7 +96,9 @@ fn rungs(index: usize, kernel: &str, rows: &[&Row]) -> (String, Vec<Bar>) {
         };
         rows.iter().rev().find(same).copied()
     };
-    let common = sizes.iter().find(|size| variants.iter().all(|v| has(v, size).is_some()));
+    let common = sizes
+        .iter()
+        .find(|size| variants.iter().all(|v| has(v, size).is_some()));
     let chosen = variants.iter().filter_map(|variant| match common {
         Some(size) => has(variant, size),
         None => sizes.iter().find(|row| row.variant == *variant).copied(),
@@ -103,10 +108,14 @@ fn rungs(index: usize, kernel: &str, rows: &[&Row]) -> (String, Vec<Bar>) {
     let bars = chosen.iter().map(|row| {
         let value = row.fraction_of_roof.unwrap_or_default();
         let rate = match trace::flop_rate(row) {
-            Some(rate) if row.k.is_some() || row.intensity_flop_per_byte > row.ridge_flop_per_byte => {
+            Some(rate)
+                if row.k.is_some() || row.intensity_flop_per_byte > row.ridge_flop_per_byte =>
+            {
                 engineering(rate, "FLOP/s")
             }
-            _ => row.byte_per_s.map_or(String::new(), |rate| engineering(rate, "B/s")),
+            _ => row
+                .byte_per_s
+                .map_or(String::new(), |rate| engineering(rate, "B/s")),
         };
         let climb = match first {
             Some(first) if chosen.len() > 1 => format!(" · {}×", significant(value / first, 3)),

@@ -32,13 +32,23 @@ pub fn scene(chart: &Chart, width: f64, tips: bool) -> Scene {
     match &chart.body {
         Body::Plots(plots) => {
             y = plots_below(&mut scene, plots, y, tips);
-            y = legend::draw(&mut scene, &entries(plots), (MARGIN, width - MARGIN), y + 3.0);
+            y = legend::draw(
+                &mut scene,
+                &entries(plots),
+                (MARGIN, width - MARGIN),
+                y + 3.0,
+            );
         }
         Body::Bars(bars) => y = bars::draw(&mut scene, bars, (MARGIN, width - MARGIN), y, tips),
     }
     for line in wrapped(&chart.note, width - 2.0 * MARGIN) {
         y += SMALL * 1.25;
-        text(&mut scene, (MARGIN, y), &line, (SMALL, Anchor::Start, Ink::Muted));
+        text(
+            &mut scene,
+            (MARGIN, y),
+            &line,
+            (SMALL, Anchor::Start, Ink::Muted),
+        );
         y += 1.0;
     }
     scene.height = (y + MARGIN + 1.0).ceil();
@@ -78,13 +88,25 @@ fn heading(scene: &mut Scene, chart: &Chart, top: f64) -> f64 {
     if lines.is_empty() || chart.subtitle.is_empty() {
         return y + 4.0;
     }
-    let used = lines.last().map_or(0.0, |line| font::width(line, SIZE, true));
+    let used = lines
+        .last()
+        .map_or(0.0, |line| font::width(line, SIZE, true));
     if used + 10.0 + font::width(&chart.subtitle, SMALL, false) > inner {
         y += SMALL * 1.3;
-        text(scene, (MARGIN, y), &chart.subtitle, (SMALL, Anchor::Start, Ink::Muted));
+        text(
+            scene,
+            (MARGIN, y),
+            &chart.subtitle,
+            (SMALL, Anchor::Start, Ink::Muted),
+        );
     } else {
         let right = scene.width - MARGIN;
-        text(scene, (right, y), &chart.subtitle, (SMALL, Anchor::End, Ink::Muted));
+        text(
+            scene,
+            (right, y),
+            &chart.subtitle,
+            (SMALL, Anchor::End, Ink::Muted),
+        );
     }
     y + 5.0
 }

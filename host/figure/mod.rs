@@ -114,7 +114,11 @@ pub fn chart(rows: &[Row], options: &Options) -> Result<Chart, FigureError> {
 /// # Errors
 /// [`FigureError`] if the rows make no such figure.
 pub fn scene(rows: &[Row], options: &Options) -> Result<Scene, FigureError> {
-    Ok(layout::scene(&chart(rows, options)?, options.width, options.tips))
+    Ok(layout::scene(
+        &chart(rows, options)?,
+        options.width,
+        options.tips,
+    ))
 }
 
 /// The heading: the devices, and what holds for all rows.
@@ -123,23 +127,39 @@ fn heading(rows: &[&Row]) -> (String, String) {
     facts.push(if rows.len() == 1 {
         "1 point".to_owned()
     } else {
-        format!("{} points", crate::roofline::units::grouped(rows.len() as u64))
+        format!(
+            "{} points",
+            crate::roofline::units::grouped(rows.len() as u64)
+        )
     });
     (devices, facts.join(" · "))
 }
 
+/// The letter that stands for a device where there are several.
+fn letter(devices: &[&str], device: &str) -> char {
+    let place = devices
+        .iter()
+        .position(|known| *known == device)
+        .unwrap_or_default();
+    // Beyond Z nobody can tell lines apart anyway.
+    char::from(b'A' + (place % 26) as u8)
+}
+
 /// The devices and the cache state, where all rows have one.
 fn common(rows: &[&Row]) -> (String, Vec<String>) {
-    let mut devices: Vec<&str> = Vec::new();
-    for row in rows {
-        if !devices.contains(&row.device.as_str()) {
-            devices.push(&row.device);
-        }
-    }
+    let devices = select::devices(rows.iter().copied());
     let cache = rows.first().map(|row| row.cache);
     let mut facts = Vec::new();
     if let Some(cache) = cache.filter(|cache| rows.iter().all(|row| row.cache == *cache)) {
         facts.push(format!("{} cache", trace::cache_name(cache)));
     }
-    (devices.join(", "), facts)
+    let title = if devices.len() == 1 {
+        devices[0].to_owned()
+    } else {
+        let lettered = devices
+            .iter()
+            .map(|device| format!("{}: {device}", letter(&devices, device)));
+        lettered.collect::<Vec<_>>().join(", ")
+    };
+    (title, facts)
 }

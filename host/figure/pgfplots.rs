@@ -13,7 +13,11 @@ use super::scene::Ink;
 pub fn picture(chart: &Chart, width: f64) -> String {
     let mut out = String::from("% Needs \\usepackage{pgfplots} and \\pgfplotsset{compat=1.18}.\n");
     for (i, colour) in COLOURS.iter().enumerate() {
-        let _ = writeln!(out, "\\definecolor{{rooftrace{i}}}{{HTML}}{{{}}}", &colour[1..]);
+        let _ = writeln!(
+            out,
+            "\\definecolor{{rooftrace{i}}}{{HTML}}{{{}}}",
+            &colour[1..]
+        );
     }
     let ink = &Ink::Ink.hex()[1..];
     let _ = writeln!(out, "\\definecolor{{rooftraceink}}{{HTML}}{{{ink}}}");
@@ -29,7 +33,13 @@ pub fn picture(chart: &Chart, width: f64) -> String {
 }
 
 fn draw_plot(out: &mut String, chart: &Chart, plot: &Plot, width: f64) {
-    let mode = |axis: &Axis| if axis.scale == Scale::Linear { "normal" } else { "log" };
+    let mode = |axis: &Axis| {
+        if axis.scale == Scale::Linear {
+            "normal"
+        } else {
+            "log"
+        }
+    };
     let _ = write!(
         out,
         "\\begin{{tikzpicture}}\n\\begin{{axis}}[\n  width={width}bp, height={:.1}bp, \
@@ -121,7 +131,10 @@ fn draw_bars(out: &mut String, chart: &Chart, bars: &Bars, width: f64) {
         100.0 * bars.x.high,
         tex(&chart.title),
         tex(&bars.x.title),
-        (0..all.len()).map(|i| i.to_string()).collect::<Vec<_>>().join(","),
+        (0..all.len())
+            .map(|i| i.to_string())
+            .collect::<Vec<_>>()
+            .join(","),
         names.join(","),
     );
     for (i, (_, bar)) in all.iter().enumerate() {
@@ -151,8 +164,16 @@ fn style(style: Style) -> String {
         (Shape::Hexagon, false) => "pentagon*",
         (Shape::Hexagon, true) => "pentagon",
     };
-    let turn = if style.shape() == Shape::Down { ", rotate=180" } else { "" };
-    let dash = if style.dashed { "densely dashed" } else { "solid" };
+    let turn = if style.shape() == Shape::Down {
+        ", rotate=180"
+    } else {
+        ""
+    };
+    let dash = if style.dashed {
+        "densely dashed"
+    } else {
+        "solid"
+    };
     format!(
         "rooftrace{}, {dash}, mark={mark}, mark options={{solid, scale=0.7{turn}}}",
         style.index % COLOURS.len()

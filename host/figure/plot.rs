@@ -97,10 +97,16 @@ fn axes(scene: &mut Scene, area: &Area<'_>, vertical: &[super::axis::Tick], left
     let grid = Stroke::solid(Ink::Grid, 0.4);
     let thin = Stroke::solid(Ink::Ink, 0.5);
     let widest = font::width("100 k", SMALL, false);
-    let horizontal = area.x.ticks(((area.right - area.left) / (widest + 5.0)) as usize);
+    let horizontal = area
+        .x
+        .ticks(((area.right - area.left) / (widest + 5.0)) as usize);
     for tick in &horizontal {
         let (x, _) = area.place((tick.value, area.y.low));
-        let length = if tick.label.is_some() { TICK } else { TICK * 0.6 };
+        let length = if tick.label.is_some() {
+            TICK
+        } else {
+            TICK * 0.6
+        };
         if tick.label.is_some() {
             scene.line((x, area.top), (x, area.bottom), grid);
         }
@@ -108,7 +114,11 @@ fn axes(scene: &mut Scene, area: &Area<'_>, vertical: &[super::axis::Tick], left
     }
     for tick in vertical {
         let (_, y) = area.place((area.x.low, tick.value));
-        let length = if tick.label.is_some() { TICK } else { TICK * 0.6 };
+        let length = if tick.label.is_some() {
+            TICK
+        } else {
+            TICK * 0.6
+        };
         if tick.label.is_some() {
             scene.line((area.left, y), (area.right, y), grid);
         }
@@ -121,7 +131,12 @@ fn axes(scene: &mut Scene, area: &Area<'_>, vertical: &[super::axis::Tick], left
             // A label at the end of the axis stays within the figure.
             let half = font::width(label, SMALL, false) / 2.0;
             let x = x.min(area.right + 1.0 - half);
-            text(scene, (x, area.bottom + TICK + SMALL), label, small(Anchor::Middle));
+            text(
+                scene,
+                (x, area.bottom + TICK + SMALL),
+                label,
+                small(Anchor::Middle),
+            );
         }
     }
     for tick in vertical {
@@ -153,15 +168,25 @@ fn axes(scene: &mut Scene, area: &Area<'_>, vertical: &[super::axis::Tick], left
             ink: Ink::Ink,
         })
     };
-    let middle = ((area.left + area.right) / 2.0, (area.top + area.bottom) / 2.0);
+    let middle = (
+        (area.left + area.right) / 2.0,
+        (area.top + area.bottom) / 2.0,
+    );
     let under = area.bottom + TICK + SMALL * 1.2 + NORMAL;
-    scene.items.push(title((middle.0, under), &area.x.title, 0.0));
-    scene.items.push(title((left + NORMAL * 0.8, middle.1), &area.y.title, -90.0));
+    scene
+        .items
+        .push(title((middle.0, under), &area.x.title, 0.0));
+    scene
+        .items
+        .push(title((left + NORMAL * 0.8, middle.1), &area.y.title, -90.0));
 }
 
 /// Intervals around roofs, under everything else.
 fn bands(scene: &mut Scene, area: &Area<'_>, lines: &[Line]) {
-    for line in lines.iter().filter(|line| line.band.0 < 1.0 || line.band.1 > 1.0) {
+    for line in lines
+        .iter()
+        .filter(|line| line.band.0 < 1.0 || line.band.1 > 1.0)
+    {
         let shifted = |(x, y): (f64, f64), factor: f64| area.clamped(area.place((x, y * factor)));
         scene.items.push(Item::Area {
             points: vec![
@@ -192,7 +217,10 @@ fn connect(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Tra
     let mut path: Vec<(f64, f64)> = Vec::new();
     for point in &trace.points {
         let at = area.place((point.x, point.y));
-        if path.last().is_none_or(|last| (last.0 - at.0).hypot(last.1 - at.1) > 0.25) {
+        if path
+            .last()
+            .is_none_or(|last| (last.0 - at.0).hypot(last.1 - at.1) > 0.25)
+        {
             path.push(at);
         }
     }
@@ -201,7 +229,10 @@ fn connect(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Tra
     }
     if path.len() > 1 {
         let stroke = legend::stroke(trace.style);
-        scene.items.push(Item::Line { points: path, stroke });
+        scene.items.push(Item::Line {
+            points: path,
+            stroke,
+        });
     }
 }
 
@@ -223,7 +254,13 @@ fn points(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Trac
         if let Some((low, high)) = point.interval {
             let end = |value| area.clamped(area.place((point.x, value)));
             let (low, high) = (end(low), end(high));
-            error_bar(scene, taken, (low, high), radius, Ink::Trace(trace.style.colour()));
+            error_bar(
+                scene,
+                taken,
+                (low, high),
+                radius,
+                Ink::Trace(trace.style.colour()),
+            );
         }
         taken.disc(at, radius + 0.8);
         markers.push(Item::Marker(Marker {
@@ -263,7 +300,10 @@ fn ridge_mark(scene: &mut Scene, taken: &mut Occupied, at: (f64, f64)) {
     taken.disc(at, RADIUS + 1.0);
     let corners = [(0.0, -RADIUS), (RADIUS, 0.0), (0.0, RADIUS), (-RADIUS, 0.0)];
     scene.items.push(Item::Area {
-        points: corners.iter().map(|(dx, dy)| (at.0 + dx, at.1 + dy)).collect(),
+        points: corners
+            .iter()
+            .map(|(dx, dy)| (at.0 + dx, at.1 + dy))
+            .collect(),
         ink: Ink::Ink,
         tip: None,
     });
@@ -305,12 +345,14 @@ fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot>
     let angle = dy.atan2(dx).to_degrees();
     let above = 3.2;
     let below = -(Spot::height(SMALL) + 2.0);
-    // A second row, beyond another roof or its label.
-    let (higher, lower) = (above + 1.6 * SMALL, below - 1.6 * SMALL);
-    let sides = match side {
-        Side::Above => [above, below, higher, lower],
-        Side::Below => [below, above, lower, higher],
-    };
+    // Further rows, beyond other roofs and their labels.
+    let sides = (0..4).flat_map(|row| {
+        let further = f64::from(row) * 1.6 * SMALL;
+        match side {
+            Side::Above => [above + further, below - further],
+            Side::Below => [below - further, above + further],
+        }
+    });
     let room = (whole - length).max(0.0);
     let mut spots = Vec::new();
     for off in sides {
@@ -371,7 +413,12 @@ fn label_points(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace:
         };
         taken.label(&spot);
         written.push(&point.size);
-        text(scene, spot.at, &point.size, (SMALL, Anchor::Start, Ink::Muted));
+        text(
+            scene,
+            spot.at,
+            &point.size,
+            (SMALL, Anchor::Start, Ink::Muted),
+        );
     }
 }
 

@@ -23,7 +23,9 @@ pub fn chart(rows: &[&Row]) -> Chart {
     let roofs = roofs::roofs(rows);
     let x = intensity_axis(rows, &roofs);
     let copy_at = x.value(COPY_PLACE);
-    let copies = rows.iter().any(|row| position(row, copy_at).is_some_and(|(_, copy)| copy));
+    let copies = rows
+        .iter()
+        .any(|row| position(row, copy_at).is_some_and(|(_, copy)| copy));
     let mut copies_before = 0;
     let mut traces = Vec::new();
     for group in &groups {
@@ -90,11 +92,17 @@ fn show_behind(traces: &mut [Trace]) {
     const LARGER: f64 = 0.45;
     let column = |trace: &Trace| {
         let first = trace.points.first()?.x;
-        trace.points.iter().all(|point| point.x == first).then_some(first)
+        trace
+            .points
+            .iter()
+            .all(|point| point.x == first)
+            .then_some(first)
     };
     let columns: Vec<Option<f64>> = traces.iter().map(column).collect();
     for (i, trace) in traces.iter_mut().enumerate() {
-        let later = columns[i + 1..].iter().filter(|other| other.is_some() && **other == columns[i]);
+        let later = columns[i + 1..]
+            .iter()
+            .filter(|other| other.is_some() && **other == columns[i]);
         trace.scale = 1.0 + LARGER * later.count() as f64;
     }
 }
@@ -147,7 +155,9 @@ fn intensity_axis(rows: &[&Row], roofs: &[Roof]) -> Axis {
 }
 
 fn rate_axis(traces: &[Trace], roofs: &[Roof], x: &Axis) -> Axis {
-    let points = traces.iter().flat_map(|trace| trace.points.iter().map(|point| point.y));
+    let points = traces
+        .iter()
+        .flat_map(|trace| trace.points.iter().map(|point| point.y));
     let heights = roofs.iter().map(|roof| match roof.limit {
         Limit::Memory => roof.rate * x.low,
         Limit::Compute(_) => roof.rate,
@@ -163,7 +173,7 @@ fn rate_axis(traces: &[Trace], roofs: &[Roof], x: &Axis) -> Axis {
 /// The roofs, a guide from each ridge point down to the axis, and the ridge points.
 fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
     let pairs = roofs::pairs(roofs);
-    let devices = roofs.iter().any(|roof| roof.device != roofs[0].device);
+    let devices = devices(roofs);
     let mut lines = Vec::new();
     for roof in roofs {
         let (from, to) = match roof.limit {
@@ -187,7 +197,7 @@ fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
             }
         };
         let measured = roof.is_measured();
-        lines.push(Line {
+        let line = Line {
             from,
             to,
             band: (roof.range.0 / roof.rate, roof.range.1 / roof.rate),
@@ -196,22 +206,22 @@ fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
             } else {
                 Look::Datasheet
             },
-            label: if devices {
-                format!("{}: {}", roof.device, roof.label())
-            } else {
-                roof.label()
-            },
+            label: roof.label(),
             side: if measured { Side::Below } else { Side::Above },
-        });
+        };
+        add(&mut lines, line, mark(&devices, &roof.device));
     }
-    let marks = pairs.iter().map(|(memory, compute)| (compute.rate / memory.rate, compute.rate));
+    let mut lines = labelled(lines);
+    let marks = pairs
+        .iter()
+        .map(|(memory, compute)| (compute.rate / memory.rate, compute.rate));
     let marks: Vec<(f64, f64)> = marks.collect();
-    lines.extend(guides(&pairs, y, devices));
+    lines.extend(guides(&pairs, y, &devices));
     (lines, marks)
 }
 
 /// One guide for each device and pipe: at the datasheet's ridge point, or else the measured one.
-fn guides(pairs: &[(&Roof, &Roof)], y: &Axis, devices: bool) -> Vec<Line> {
+fn guides(pairs: &[(&Roof, &Roof)], y: &Axis, devices: &[&str]) -> Vec<Line> {
     let mut guides = Vec::new();
     for (memory, compute) in pairs {
         let known = pairs.iter().any(|(other, over)| {
@@ -227,17 +237,64 @@ fn guides(pairs: &[(&Roof, &Roof)], y: &Axis, devices: bool) -> Vec<Line> {
         {
             label = format!("{pipe} {label}");
         }
-        if devices {
-            label = format!("{}: {label}", memory.device);
-        }
-        guides.push(Line {
+        let line = Line {
             from: (ridge, y.low),
             to: (ridge, compute.rate),
             band: (1.0, 1.0),
             look: Look::Guide,
             label,
             side: Side::Below,
-        });
+        };
+        add(&mut guides, line, mark(devices, &memory.device));
     }
-    guides
+    labelled(guides)
+}
+
+/// Names of the devices that have roofs.
+pub(super) fn devices(roofs: &[Roof]) -> Vec<&str> {
+    let mut devices: Vec<&str> = Vec::new();
+    for roof in roofs {
+        if !devices.contains(&roof.device.as_str()) {
+            devices.push(&roof.device);
+        }
+    }
+    devices
+}
+
+/// The letter of a device, where there are several.
+pub(super) fn mark(devices: &[&str], device: &str) -> Option<char> {
+    (devices.len() > 1).then(|| super::letter(devices, device))
+}
+
+/// A line and the letters of the devices whose line it is.
+pub(super) type Marked = (Line, Vec<char>);
+
+/// Adds a line, or only its device to the same line of another device: a horizontal one is the
+/// same wherever it begins.
+pub(super) fn add(lines: &mut Vec<Marked>, line: Line, mark: Option<char>) {
+    let level = |line: &Line| (line.from.1 == line.to.1).then_some(line.to);
+    let same = lines.iter_mut().find(|(other, _)| {
+        let whole = (other.from, other.to) == (line.from, line.to);
+        let levels = level(other).is_some() && level(other) == level(&line);
+        other.label == line.label && other.look == line.look && (whole || levels)
+    });
+    match same {
+        Some((other, marks)) => {
+            other.from.0 = other.from.0.min(line.from.0);
+            marks.extend(mark);
+        }
+        None => lines.push((line, mark.into_iter().collect())),
+    }
+}
+
+/// The lines, the letters of their devices before their labels.
+pub(super) fn labelled(lines: Vec<Marked>) -> Vec<Line> {
+    let labelled = lines.into_iter().map(|(mut line, marks)| {
+        if !marks.is_empty() {
+            let marks: Vec<String> = marks.iter().map(char::to_string).collect();
+            line.label = format!("{}: {}", marks.join(", "), line.label);
+        }
+        line
+    });
+    labelled.collect()
 }

@@ -71,7 +71,11 @@ pub fn roofs(rows: &[&Row]) -> Vec<Roof> {
         let known = Origin::Known(known_word(row.peak_source.as_deref()));
         for (limit, origin, rate) in [
             (Limit::Memory, known.clone(), row.peak_byte_per_s),
-            (Limit::Memory, Origin::Measured, row.measured_peak_byte_per_s),
+            (
+                Limit::Memory,
+                Origin::Measured,
+                row.measured_peak_byte_per_s,
+            ),
             (compute.clone(), known, row.peak_flop_per_s),
             (compute, Origin::Measured, row.measured_peak_flop_per_s),
         ] {
@@ -96,7 +100,10 @@ pub fn roofs(rows: &[&Row]) -> Vec<Roof> {
             }
         }
     }
-    found.into_iter().map(|(roof, rates)| summarized(roof, rates)).collect()
+    found
+        .into_iter()
+        .map(|(roof, rates)| summarized(roof, rates))
+        .collect()
 }
 
 fn summarized(roof: Roof, mut rates: Vec<f64>) -> Roof {

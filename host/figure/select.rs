@@ -32,7 +32,7 @@ pub fn measured(rows: &[Row], across_devices: bool) -> Result<Vec<&Row>, FigureE
 
 /// Names of the devices, in the order in which the rows have them first.
 #[must_use]
-pub fn devices(rows: &[Row]) -> Vec<&str> {
+pub fn devices<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<&'a str> {
     let mut devices: Vec<&str> = Vec::new();
     for row in rows {
         if !devices.contains(&row.device.as_str()) {

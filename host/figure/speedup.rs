@@ -37,7 +37,11 @@ pub fn chart(rows: &[&Row]) -> Result<Chart, FigureError> {
                     interval: trace::rate_interval(row, row.speedup?),
                     weight: weights.weight(row),
                     size: String::new(),
-                    tip: format!("{}; {:.3} times", trace::tip(&group.name, row), row.speedup?),
+                    tip: format!(
+                        "{}; {:.3} times",
+                        trace::tip(&group.name, row),
+                        row.speedup?
+                    ),
                 })
             });
             Trace {
@@ -50,7 +54,11 @@ pub fn chart(rows: &[&Row]) -> Result<Chart, FigureError> {
         .collect();
     let baseline = compared.iter().find_map(|row| row.baseline.clone());
     let baseline = baseline.unwrap_or_else(|| "the baseline".to_owned());
-    let x = size_axis(traces.iter().flat_map(|trace| trace.points.iter().map(|p| p.x)));
+    let x = size_axis(
+        traces
+            .iter()
+            .flat_map(|trace| trace.points.iter().map(|p| p.x)),
+    );
     let y = Axis::logarithmic(
         format!("Speedup over {baseline}"),
         traces

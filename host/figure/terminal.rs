@@ -108,7 +108,8 @@ impl Picture {
         let used = 4 + legend.len() + roofs.len();
         let rows = height.saturating_sub(used).max(5);
         let vertical = plot.y.ticks(rows / 3);
-        let label = |tick: &super::axis::Tick| tick.label.as_deref().map_or(0, |l| l.chars().count());
+        let label =
+            |tick: &super::axis::Tick| tick.label.as_deref().map_or(0, |l| l.chars().count());
         let margin = vertical.iter().map(label).max().unwrap_or(0);
         let columns = width.saturating_sub(margin + 2).max(16);
         let mut canvas = Canvas::new(columns, rows, self.unicode);
@@ -119,7 +120,11 @@ impl Picture {
         }
         for trace in &plot.traces {
             for point in &trace.points {
-                canvas.sign(at((point.x, point.y)), self.sign(trace.style), trace.style.ansi());
+                canvas.sign(
+                    at((point.x, point.y)),
+                    self.sign(trace.style),
+                    trace.style.ansi(),
+                );
             }
         }
         let mut out = String::new();
@@ -130,16 +135,29 @@ impl Picture {
             let tick = vertical
                 .iter()
                 .find(|tick| tick.label.is_some() && rows_of(tick.value).min(rows - 1) == row);
-            let label = tick.and_then(|tick| tick.label.as_deref()).unwrap_or_default();
+            let label = tick
+                .and_then(|tick| tick.label.as_deref())
+                .unwrap_or_default();
             let edge = match (self.unicode, tick.is_some()) {
                 (true, true) => '┤',
                 (true, false) => '│',
                 (false, _) => '|',
             };
-            self.push(&mut out, format!("{label:>margin$} {edge}{text}").trim_end());
+            self.push(
+                &mut out,
+                format!("{label:>margin$} {edge}{text}").trim_end(),
+            );
         }
-        let (corner, dash) = if self.unicode { ('└', '─') } else { ('+', '-') };
-        let base = format!("{:margin$} {corner}{}", "", dash.to_string().repeat(columns));
+        let (corner, dash) = if self.unicode {
+            ('└', '─')
+        } else {
+            ('+', '-')
+        };
+        let base = format!(
+            "{:margin$} {corner}{}",
+            "",
+            dash.to_string().repeat(columns)
+        );
         self.push(&mut out, &base);
         self.push(&mut out, &horizontal(&plot.x, margin + 2, columns));
         for line in roofs.into_iter().chain(legend) {
@@ -172,16 +190,25 @@ impl Picture {
 
     /// The traces with their signs, as many on a line as fit.
     fn legend(&self, traces: &[Trace], width: usize) -> Vec<String> {
-        let entries = traces.iter().filter(|trace| !trace.points.is_empty()).map(|trace| {
-            let sign = canvas::painted(self.sign(trace.style), trace.style.ansi(), self.color);
-            (format!("{sign} {}", trace.name), 2 + trace.name.chars().count())
-        });
+        let entries = traces
+            .iter()
+            .filter(|trace| !trace.points.is_empty())
+            .map(|trace| {
+                let sign = canvas::painted(self.sign(trace.style), trace.style.ansi(), self.color);
+                (
+                    format!("{sign} {}", trace.name),
+                    2 + trace.name.chars().count(),
+                )
+            });
         flow(entries, width)
     }
 
     /// What the lines are.
     fn roofs(&self, plot: &Plot, width: usize) -> Vec<String> {
-        let entries = plot.lines.iter().map(|line| (line.label.clone(), line.label.chars().count()));
+        let entries = plot
+            .lines
+            .iter()
+            .map(|line| (line.label.clone(), line.label.chars().count()));
         flow(entries, width)
     }
 }
@@ -213,14 +240,20 @@ fn horizontal(axis: &Axis, margin: usize, columns: usize) -> String {
         let start = middle.saturating_sub(label.chars().count() / 2);
         let end = start + label.chars().count();
         if start >= free && end <= line.len() {
-            line[start..end].iter_mut().zip(label.chars()).for_each(|(to, c)| *to = c);
+            line[start..end]
+                .iter_mut()
+                .zip(label.chars())
+                .for_each(|(to, c)| *to = c);
             free = end + 1;
         }
     }
     let title = " FLOP/byte";
     let end = line.len() - title.len();
     if free <= end {
-        line[end..].iter_mut().zip(title.chars()).for_each(|(to, c)| *to = c);
+        line[end..]
+            .iter_mut()
+            .zip(title.chars())
+            .for_each(|(to, c)| *to = c);
     }
     line.into_iter().collect::<String>().trim_end().to_owned()
 }

@@ -4,7 +4,7 @@ use super::axis::{Axis, Labels, Scale};
 use super::chart::{Body, Chart, Line, Look, Plot, Point, Side, Trace};
 use super::heading;
 use super::palette::Style;
-use super::roofline::Weights;
+use super::roofline::{self, Weights};
 use super::roofs::{self, Limit, Roof};
 use super::trace::{self, Group};
 use crate::record::Row;
@@ -54,7 +54,9 @@ fn rate_of(group: &Group<'_>) -> Rate {
 fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate, next_style: usize) -> Plot {
     let mut traces = Vec::new();
     for group in groups {
-        traces.push(traced(group, rate, group.name.clone(), group.style, |_| Some(1.0)));
+        traces.push(traced(group, rate, group.name.clone(), group.style, |_| {
+            Some(1.0)
+        }));
     }
     for (i, (group, name)) in baselines(groups).into_iter().enumerate() {
         let style = Style {
@@ -63,21 +65,35 @@ fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate, next_style: usize) ->
             dashed: true,
         };
         let kernel = group.rows.first().map_or("", |row| row.kernel.as_str());
-        traces.push(traced(group, rate, format!("{name} for {kernel}"), style, |row| {
-            let same = row.baseline.as_deref() == Some(name);
-            let seconds = row.baseline_time_median_s.filter(|seconds| same && *seconds > 0.0)?;
-            Some(row.time_median_s? / seconds)
-        }));
+        traces.push(traced(
+            group,
+            rate,
+            format!("{name} for {kernel}"),
+            style,
+            |row| {
+                let same = row.baseline.as_deref() == Some(name);
+                let seconds = row
+                    .baseline_time_median_s
+                    .filter(|seconds| same && *seconds > 0.0)?;
+                Some(row.time_median_s? / seconds)
+            },
+        ));
     }
     traces.retain(|trace| !trace.points.is_empty());
-    let x = size_axis(traces.iter().flat_map(|trace| trace.points.iter().map(|p| p.x)));
+    let x = size_axis(
+        traces
+            .iter()
+            .flat_map(|trace| trace.points.iter().map(|p| p.x)),
+    );
     let wanted: Vec<&Roof> = roofs
         .iter()
         .filter(|roof| (roof.limit == Limit::Memory) == (rate == Rate::Bytes))
         .filter(|roof| {
             let pipe = |row: &&Row| Limit::Compute(roofs::pipe_name(row.pipe.as_deref()));
             rate == Rate::Bytes
-                || groups.iter().any(|g| g.rows.iter().any(|row| pipe(row) == roof.limit))
+                || groups
+                    .iter()
+                    .any(|g| g.rows.iter().any(|row| pipe(row) == roof.limit))
         })
         .collect();
     let y = Axis::logarithmic(
@@ -92,28 +108,25 @@ fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate, next_style: usize) ->
         (1.6, 2.2),
         (Scale::Decades, Labels::Decimal),
     );
-    let several = wanted.iter().any(|roof| roof.device != wanted[0].device);
-    let lines = wanted.iter().map(|roof| Line {
-        from: (x.low, roof.rate),
-        to: (x.high, roof.rate),
-        band: (roof.range.0 / roof.rate, roof.range.1 / roof.rate),
-        look: if roof.is_measured() {
-            Look::Measured
-        } else {
-            Look::Datasheet
-        },
-        label: if several {
-            format!("{}: {}", roof.device, roof.label())
-        } else {
-            roof.label()
-        },
-        side: if roof.is_measured() {
-            Side::Below
-        } else {
-            Side::Above
-        },
-    });
-    let lines = lines.collect();
+    let devices = roofline::devices(roofs);
+    let mut lines = Vec::new();
+    for roof in wanted {
+        let measured = roof.is_measured();
+        let line = Line {
+            from: (x.low, roof.rate),
+            to: (x.high, roof.rate),
+            band: (roof.range.0 / roof.rate, roof.range.1 / roof.rate),
+            look: if measured {
+                Look::Measured
+            } else {
+                Look::Datasheet
+            },
+            label: roof.label(),
+            side: if measured { Side::Below } else { Side::Above },
+        };
+        roofline::add(&mut lines, line, roofline::mark(&devices, &roof.device));
+    }
+    let lines = roofline::labelled(lines);
     Plot {
         x,
         y,
@@ -128,12 +141,23 @@ fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate, next_style: usize) ->
 fn baselines<'a>(groups: &[&'a Group<'a>]) -> Vec<(&'a Group<'a>, &'a str)> {
     let mut found: Vec<(&Group<'_>, &str, usize)> = Vec::new();
     for group in groups {
-        let mut names: Vec<&str> = group.rows.iter().filter_map(|r| r.baseline.as_deref()).collect();
+        let mut names: Vec<&str> = group
+            .rows
+            .iter()
+            .filter_map(|r| r.baseline.as_deref())
+            .collect();
         names.sort_unstable();
         for of_name in names.chunk_by(|a, b| a == b) {
             let (name, count) = (of_name[0], of_name.len());
-            let key = |group: &Group<'_>| group.rows.first().map(|r| (r.kernel.clone(), r.cache, r.device.clone()));
-            let same = found.iter_mut().find(|(other, known, _)| *known == name && key(other) == key(group));
+            let key = |group: &Group<'_>| {
+                group
+                    .rows
+                    .first()
+                    .map(|r| (r.kernel.clone(), r.cache, r.device.clone()))
+            };
+            let same = found
+                .iter_mut()
+                .find(|(other, known, _)| *known == name && key(other) == key(group));
             match same {
                 Some(best) if count >= best.2 => *best = (group, name, count),
                 Some(_) => {}
@@ -141,17 +165,15 @@ fn baselines<'a>(groups: &[&'a Group<'a>]) -> Vec<(&'a Group<'a>, &'a str)> {
             }
         }
     }
-    found.into_iter().map(|(group, name, _)| (group, name)).collect()
+    found
+        .into_iter()
+        .map(|(group, name, _)| (group, name))
+        .collect()
 }
 
 /// An axis of N in powers of two.
 pub(super) fn size_axis(sizes: impl Iterator<Item = f64>) -> Axis {
-    Axis::logarithmic(
-        "N",
-        sizes,
-        (1.35, 1.35),
-        (Scale::Octaves, Labels::Binary),
-    )
+    Axis::logarithmic("N", sizes, (1.35, 1.35), (Scale::Octaves, Labels::Binary))
 }
 
 /// The rates of a group, each times what `factor` gives; rows without a factor are left out.

@@ -30,7 +30,8 @@ fn parts(row: &Row) -> [String; PARTS] {
         row.variant.clone(),
         text(&row.pipe),
         text(&row.storage),
-        row.beta.map_or(String::new(), |beta| format!("beta {beta}")),
+        row.beta
+            .map_or(String::new(), |beta| format!("beta {beta}")),
         if row.batch > 1 {
             format!("batch {}", row.batch)
         } else {
@@ -83,7 +84,10 @@ pub fn groups<'a>(rows: &[&'a Row]) -> Vec<Group<'a>> {
         .map(|(key, mut rows)| {
             rows.sort_by_key(|row| (extent(row), row.m, row.n, row.k));
             let words = (0..PARTS).filter(|part| named(&keys, &key, *part));
-            let name = words.map(|part| key[part].as_str()).collect::<Vec<_>>().join(" ");
+            let name = words
+                .map(|part| key[part].as_str())
+                .collect::<Vec<_>>()
+                .join(" ");
             let mut look = key.clone();
             look[CACHE].clear();
             let next = looks.len();
@@ -105,7 +109,9 @@ pub fn groups<'a>(rows: &[&'a Row]) -> Vec<Group<'a>> {
 /// Number of multiply-adds or elements, by which sizes are ordered.
 fn extent(row: &Row) -> u128 {
     let side = |side: Option<u64>| u128::from(side.unwrap_or(1));
-    let volume = side(row.m).saturating_mul(u128::from(row.n)).saturating_mul(side(row.k));
+    let volume = side(row.m)
+        .saturating_mul(u128::from(row.n))
+        .saturating_mul(side(row.k));
     volume.saturating_mul(u128::from(row.batch.max(1)))
 }
 
@@ -133,7 +139,8 @@ pub fn size_label(row: &Row) -> String {
 /// Operations a second, if the kernel has operations.
 #[must_use]
 pub fn flop_rate(row: &Row) -> Option<f64> {
-    row.flop_per_s.filter(|rate| *rate > 0.0 && row.flops != Some(0))
+    row.flop_per_s
+        .filter(|rate| *rate > 0.0 && row.flops != Some(0))
 }
 
 /// The interval of a rate that belongs to the 95 % interval of the time.
@@ -159,7 +166,10 @@ pub fn tip(name: &str, row: &Row) -> String {
         add(engineering(rate, "B/s"));
     }
     if let Some(fraction) = row.fraction_of_roof {
-        add(format!("{} % of the roof", significant(100.0 * fraction, 3)));
+        add(format!(
+            "{} % of the roof",
+            significant(100.0 * fraction, 3)
+        ));
     }
     if let Some(seconds) = row.time_median_s {
         add(engineering(seconds, "s"));
@@ -209,6 +219,9 @@ mod tests {
     fn sizes_are_sorted() {
         let rows = [30, 10, 20].map(|n| row("copy", n, Cache::Cold));
         let groups = groups(&rows.iter().collect::<Vec<_>>());
-        assert_eq!(groups[0].rows.iter().map(|r| r.n).collect::<Vec<_>>(), [10, 20, 30]);
+        assert_eq!(
+            groups[0].rows.iter().map(|r| r.n).collect::<Vec<_>>(),
+            [10, 20, 30]
+        );
     }
 }

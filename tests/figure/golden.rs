@@ -83,6 +83,9 @@ fn a_roofline_says_its_roofs_ridge_and_sizes() {
         "32",
         "64Ki",
     ] {
-        assert!(words.lines().any(|found| found == line), "{line} is not in\n{words}");
+        assert!(
+            words.lines().any(|found| found == line),
+            "{line} is not in\n{words}"
+        );
     }
 }

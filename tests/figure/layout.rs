@@ -15,8 +15,13 @@ fn corners(text: &Text) -> [(f64, f64); 4] {
     };
     let (sin, cos) = text.angle.to_radians().sin_cos();
     let height = 0.7 * text.size;
-    [(start, 0.0), (start + length, 0.0), (start + length, height), (start, height)]
-        .map(|(s, t)| (text.at.0 + s * cos + t * sin, text.at.1 + s * sin - t * cos))
+    [
+        (start, 0.0),
+        (start + length, 0.0),
+        (start + length, height),
+        (start, height),
+    ]
+    .map(|(s, t)| (text.at.0 + s * cos + t * sin, text.at.1 + s * sin - t * cos))
 }
 
 /// Whether two convex quadrangles overlap, by the separating axis theorem.
@@ -25,10 +30,12 @@ fn overlap(a: &[(f64, f64); 4], b: &[(f64, f64); 4]) -> bool {
         let (p, q) = (of[i], of[(i + 1) % 4]);
         let normal = (q.1 - p.1, p.0 - q.0);
         let range = |points: &[(f64, f64); 4]| {
-            points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| {
-                let s = point.0 * normal.0 + point.1 * normal.1;
-                (low.min(s), high.max(s))
-            })
+            points
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| {
+                    let s = point.0 * normal.0 + point.1 * normal.1;
+                    (low.min(s), high.max(s))
+                })
         };
         let (a, b) = (range(a), range(b));
         a.1 <= b.0 || b.1 <= a.0
@@ -42,7 +49,12 @@ fn check(name: &str, drawing: &Scene) {
     };
     let texts: Vec<&Text> = drawing.texts().collect();
     for (i, text) in texts.iter().enumerate() {
-        assert!(text.size >= 7.0, "{name}: {} is set in {} pt", text.text, text.size);
+        assert!(
+            text.size >= 7.0,
+            "{name}: {} is set in {} pt",
+            text.text,
+            text.size
+        );
         assert!(
             corners(text).into_iter().all(inside),
             "{name}: `{}` is cut off",
@@ -63,12 +75,18 @@ fn check(name: &str, drawing: &Scene) {
             Item::Marker(marker) => vec![marker.at],
             Item::Text(_) => Vec::new(),
         };
-        assert!(points.into_iter().all(inside), "{name}: {item:?} is cut off");
+        assert!(
+            points.into_iter().all(inside),
+            "{name}: {item:?} is cut off"
+        );
     }
 }
 
 fn samples() -> Vec<(&'static str, Vec<Row>)> {
-    let both = [sample::sweep(), sample::on_device(&sample::sweep(), "NVIDIA H100 80GB HBM3")];
+    let both = [
+        sample::sweep(),
+        sample::on_device(&sample::sweep(), "NVIDIA H100 80GB HBM3"),
+    ];
     vec![
         ("sweep", sample::sweep()),
         ("ladder", sample::ladder()),
@@ -82,7 +100,12 @@ fn samples() -> Vec<(&'static str, Vec<Row>)> {
 #[test]
 fn words_are_legible_whole_and_apart_at_every_width() {
     for (name, rows) in samples() {
-        for kind in [Kind::Roofline, Kind::Throughput, Kind::Speedup, Kind::Ladder] {
+        for kind in [
+            Kind::Roofline,
+            Kind::Throughput,
+            Kind::Speedup,
+            Kind::Ladder,
+        ] {
             for inches in [3.5, 5.0, 7.0] {
                 let options = Options {
                     kind,
@@ -103,9 +126,16 @@ fn words_are_legible_whole_and_apart_at_every_width() {
 fn every_point_has_a_marker_and_every_wide_interval_a_bar() {
     let rows = sample::sweep();
     let drawing = scene(&rows, &Options::default()).unwrap();
-    let markers = drawing.items.iter().filter(|item| matches!(item, Item::Marker(_))).count();
+    let markers = drawing
+        .items
+        .iter()
+        .filter(|item| matches!(item, Item::Marker(_)))
+        .count();
     // Each trace has one more in the legend; points that coincide on paper are drawn once.
-    assert!(markers > rows.len() * 9 / 10 && markers <= rows.len() + 5, "{markers}");
+    assert!(
+        markers > rows.len() * 9 / 10 && markers <= rows.len() + 5,
+        "{markers}"
+    );
 }
 
 #[test]

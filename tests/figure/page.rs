@@ -12,7 +12,12 @@ use std::process::Command;
 fn chromium() -> Option<&'static str> {
     let found = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
-        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()));
+        .find(|name| {
+            Command::new(name)
+                .arg("--version")
+                .output()
+                .is_ok_and(|out| out.status.success())
+        });
     if found.is_none() {
         eprintln!("SKIPPED: no chromium is installed (Debian: apt install chromium)");
     }
@@ -22,7 +27,12 @@ fn chromium() -> Option<&'static str> {
 fn headless(browser: &str, profile: &Path) -> Command {
     let mut command = Command::new(browser);
     command
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+        ])
         .args(["--window-size=1000,2400", "--virtual-time-budget=3000"])
         .arg(format!("--user-data-dir={}", profile.display()));
     command
@@ -33,7 +43,9 @@ fn the_page_needs_nothing_besides_itself() {
     let page = page(&sample::ladder(), false).unwrap();
     // Namespaces are names, not addresses that are fetched.
     let page = page.replace("http://www.w3.org/2000/svg", "");
-    for address in ["http://", "https://", "//cdn", "@import", "src=\"", "href=\""] {
+    for address in [
+        "http://", "https://", "//cdn", "@import", "src=\"", "href=\"",
+    ] {
         assert!(!page.contains(address), "{address}");
     }
 }
@@ -42,11 +54,23 @@ fn the_page_needs_nothing_besides_itself() {
 fn the_page_has_every_section_figure_and_row() {
     let rows = sample::ladder();
     let page = page(&rows, false).unwrap();
-    for section in ["verdicts", "figures", "measurements", "method", "provenance"] {
-        assert!(page.contains(&format!("<section id=\"{section}\">")), "{section}");
+    for section in [
+        "verdicts",
+        "figures",
+        "measurements",
+        "method",
+        "provenance",
+    ] {
+        assert!(
+            page.contains(&format!("<section id=\"{section}\">")),
+            "{section}"
+        );
     }
     for caption in ["Roofline", "Throughput", "Variants", "Speedup"] {
-        assert!(page.contains(&format!("<figcaption>{caption}</figcaption>")), "{caption}");
+        assert!(
+            page.contains(&format!("<figcaption>{caption}</figcaption>")),
+            "{caption}"
+        );
     }
     assert_eq!(page.matches("<tr><td>").count(), rows.len());
     for text in [
@@ -98,20 +122,34 @@ fn in_a_browser_points_labels_hover_and_zoom_are_there() {
         points.length, points.filter(seen).length, shown, zoomed, reset,
         document.fonts.check('10px \"Liberation Sans\"')].join(' ');
     </script></body>";
-    let html = page(&sample::ladder(), false).unwrap().replace("</body>", PROBE);
+    let html = page(&sample::ladder(), false)
+        .unwrap()
+        .replace("</body>", PROBE);
     let path = folder.path().join("report.html");
     fs::write(&path, html).unwrap();
     let address = format!("file://{}", path.display());
-    let dump = headless(browser, &folder.path().join("a")).arg("--dump-dom").arg(&address).output().unwrap();
+    let dump = headless(browser, &folder.path().join("a"))
+        .arg("--dump-dom")
+        .arg(&address)
+        .output()
+        .unwrap();
     let dom = String::from_utf8_lossy(&dump.stdout);
     let (_, probe) = dom.rsplit_once("data-probe=\"").expect("the probe ran");
     let found: Vec<&str> = probe.split_once('"').unwrap().0.split(' ').collect();
     let count = |i: usize| found[i].parse::<usize>().unwrap();
     assert!(count(0) > 80, "{found:?}");
-    assert_eq!((count(1), count(2)), (count(0), count(0)), "texts seen and inside: {found:?}");
+    assert_eq!(
+        (count(1), count(2)),
+        (count(0), count(0)),
+        "texts seen and inside: {found:?}"
+    );
     assert!(count(3) > 150, "{found:?}");
     assert_eq!(count(4), count(3), "points seen: {found:?}");
-    assert_eq!(found[5..], ["true"; 4], "hover, zoom, reset, font: {found:?}");
+    assert_eq!(
+        found[5..],
+        ["true"; 4],
+        "hover, zoom, reset, font: {found:?}"
+    );
 
     for (scheme, dark) in [("1", false), ("0", true)] {
         let shot = folder.path().join("shot.png");
@@ -135,5 +173,9 @@ fn in_a_browser_points_labels_hover_and_zoom_are_there() {
 fn pixels_of(image: &Pixmap, hex: &str) -> usize {
     let channel = |i: usize| u8::from_str_radix(&hex[i..i + 2], 16).unwrap();
     let wanted = [channel(1), channel(3), channel(5)];
-    image.pixels().iter().filter(|p| [p.red(), p.green(), p.blue()] == wanted).count()
+    image
+        .pixels()
+        .iter()
+        .filter(|p| [p.red(), p.green(), p.blue()] == wanted)
+        .count()
 }

@@ -30,15 +30,35 @@ pub struct Point {
 pub fn row(point: Point) -> Row {
     let n = point.n;
     let (m, k, work) = match point.kernel {
-        "copy" => (None, None, Work { flops: 0, bytes: 8 * n }),
-        "saxpy" | "triad" => (None, None, Work { flops: 2 * n, bytes: 12 * n }),
+        "copy" => (
+            None,
+            None,
+            Work {
+                flops: 0,
+                bytes: 8 * n,
+            },
+        ),
+        "saxpy" | "triad" => (
+            None,
+            None,
+            Work {
+                flops: 2 * n,
+                bytes: 12 * n,
+            },
+        ),
         "fma" => {
             let threads = 132 * 2048;
-            let work = Work { flops: 32 * threads * n, bytes: 4 * threads };
+            let work = Work {
+                flops: 32 * threads * n,
+                bytes: 4 * threads,
+            };
             (None, None, work)
         }
         _ => {
-            let work = Work { flops: 2 * n * n * n, bytes: 16 * n * n };
+            let work = Work {
+                flops: 2 * n * n * n,
+                bytes: 16 * n * n,
+            };
             (Some(n), Some(n), work)
         }
     };
@@ -130,7 +150,12 @@ pub fn sweep() -> Vec<Row> {
 /// A ladder of variants of SGEMM with a baseline, and copy cold and warm.
 pub fn ladder() -> Vec<Row> {
     let mut rows = Vec::new();
-    for (variant, reach) in [("naive", 0.09), ("tiled", 0.17), ("register", 0.71), ("async", 0.82)] {
+    for (variant, reach) in [
+        ("naive", 0.09),
+        ("tiled", 0.17),
+        ("register", 0.71),
+        ("async", 0.82),
+    ] {
         for n in powers(7, 13) {
             let mut row = row(Point {
                 kernel: "sgemm",

@@ -13,8 +13,14 @@ fn it_fits_the_window() {
     let rows = sample::sweep();
     for (columns, lines) in [(40, 16), (80, 24), (120, 40), (200, 60)] {
         let text = render(&rows, columns, lines, true, false);
-        assert!(text.lines().count() <= lines, "{columns} x {lines}:\n{text}");
-        assert!(text.lines().all(|line| width(line) <= columns), "{columns} x {lines}:\n{text}");
+        assert!(
+            text.lines().count() <= lines,
+            "{columns} x {lines}:\n{text}"
+        );
+        assert!(
+            text.lines().all(|line| width(line) <= columns),
+            "{columns} x {lines}:\n{text}"
+        );
     }
 }
 
@@ -22,8 +28,14 @@ fn it_fits_the_window() {
 fn it_shows_roofs_points_and_a_legend() {
     let text = render(&sample::sweep(), 100, 30, true, false);
     insta::assert_snapshot!("terminal", text);
-    assert!(text.contains("ridge 13.9 FLOP/byte") && text.contains("● copy vector"), "{text}");
-    assert!(text.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)), "{text}");
+    assert!(
+        text.contains("ridge 13.9 FLOP/byte") && text.contains("● copy vector"),
+        "{text}"
+    );
+    assert!(
+        text.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)),
+        "{text}"
+    );
 }
 
 #[test]

@@ -69,7 +69,10 @@ pub fn page(rows: &[Row], across_devices: bool) -> Result<String, FigureError> {
 /// One sentence: how much was measured and whether it was right.
 fn summary(rows: &[Row], measured: &[&Row]) -> String {
     let of = |status| rows.iter().filter(|row| row.status == status).count() as u64;
-    let verified = measured.iter().filter(|row| row.verified == Some(true)).count() as u64;
+    let verified = measured
+        .iter()
+        .filter(|row| row.verified == Some(true))
+        .count() as u64;
     format!(
         "{} points measured, {} of them with a verified result; {} skipped, {} failed.",
         grouped(measured.len() as u64),
@@ -91,18 +94,41 @@ fn verdicts(out: &mut String, rows: &[Row], measured: &[&Row]) {
         let known = roofs.iter().find(|other| {
             !other.is_measured() && other.limit == roof.limit && other.device == roof.device
         });
-        let share = known.filter(|_| roof.is_measured()).map_or(String::new(), |known| {
-            format!(" ({} % of the datasheet's)", significant(100.0 * roof.rate / known.rate, 3))
-        });
-        let device = if several { format!("{}: ", roof.device) } else { String::new() };
-        let what = if roof.limit == roofs::Limit::Memory { "Memory roof " } else { "Compute roof " };
+        let share = known
+            .filter(|_| roof.is_measured())
+            .map_or(String::new(), |known| {
+                format!(
+                    " ({} % of the datasheet's)",
+                    significant(100.0 * roof.rate / known.rate, 3)
+                )
+            });
+        let device = if several {
+            format!("{}: ", roof.device)
+        } else {
+            String::new()
+        };
+        let what = if roof.limit == roofs::Limit::Memory {
+            "Memory roof "
+        } else {
+            "Compute roof "
+        };
         item(format!("{device}{what}{}{share}.", roof.label()));
     }
     for (memory, compute) in roofs::pairs(&roofs) {
-        let device = if several { format!("{}: ", memory.device) } else { String::new() };
-        let origin = if memory.is_measured() { "measured" } else { "datasheet" };
+        let device = if several {
+            format!("{}: ", memory.device)
+        } else {
+            String::new()
+        };
+        let origin = if memory.is_measured() {
+            "measured"
+        } else {
+            "datasheet"
+        };
         let ridge = significant(compute.rate / memory.rate, 4);
-        item(format!("{device}Ridge point at {ridge} FLOP/byte, {origin}."));
+        item(format!(
+            "{device}Ridge point at {ridge} FLOP/byte, {origin}."
+        ));
     }
     for group in trace::groups(measured) {
         let best = group.rows.iter().max_by(|a, b| {
@@ -130,7 +156,11 @@ fn best_point(name: &str, row: &Row) -> String {
         let _ = write!(text, ", {}-bound", format!("{bound:?}").to_lowercase());
     }
     if let (Some(speedup), Some(baseline)) = (row.speedup, &row.baseline) {
-        let _ = write!(text, ", {} times as fast as {baseline}", significant(speedup, 3));
+        let _ = write!(
+            text,
+            ", {} times as fast as {baseline}",
+            significant(speedup, 3)
+        );
     }
     text.push('.');
     text
@@ -176,10 +206,20 @@ fn method(out: &mut String, rows: &[&Row]) {
         _ => "an unrecorded number of".to_owned(),
     };
     let samples = range(rows.iter().filter_map(|row| row.samples).collect());
-    let launches = range(rows.iter().filter_map(|row| row.launches_per_sample).collect());
+    let launches = range(
+        rows.iter()
+            .filter_map(|row| row.launches_per_sample)
+            .collect(),
+    );
     let seeds: BTreeSet<String> = rows.iter().map(|row| row.seed.to_string()).collect();
-    let data: BTreeSet<String> = rows.iter().map(|row| format!("{:?}", row.data).to_lowercase()).collect();
-    let loose = rows.iter().filter(|row| row.converged == Some(false)).count();
+    let data: BTreeSet<String> = rows
+        .iter()
+        .map(|row| format!("{:?}", row.data).to_lowercase())
+        .collect();
+    let loose = rows
+        .iter()
+        .filter(|row| row.converged == Some(false))
+        .count();
     let text = [
         format!(
             "Times are medians of {samples} samples of {launches} launches each; error bars are \
@@ -196,7 +236,10 @@ fn method(out: &mut String, rows: &[&Row]) {
         "FLOPs count a fused multiply-add as two. Bytes are the compulsory traffic to memory. \
          Arithmetic intensity is FLOPs over bytes."
             .to_owned(),
-        format!("{loose} of {} points ran out of time before the noise fell under its limit.", rows.len()),
+        format!(
+            "{loose} of {} points ran out of time before the noise fell under its limit.",
+            rows.len()
+        ),
     ];
     out.push_str("<section id=\"method\">\n<h2>Method</h2>\n");
     for paragraph in text {

@@ -28,7 +28,11 @@ pub(super) fn measurements(out: &mut String, rows: &[Row]) {
     for row in rows.iter().take(MOST) {
         out.push_str("<tr>");
         for (i, cell) in cells(row).iter().enumerate() {
-            let class = if (4..9).contains(&i) || i == 2 { " class=\"n\"" } else { "" };
+            let class = if (4..9).contains(&i) || i == 2 {
+                " class=\"n\""
+            } else {
+                ""
+            };
             let _ = write!(out, "<td{class}>{}</td>", escape(cell.as_str()));
         }
         out.push_str("</tr>\n");
@@ -39,7 +43,9 @@ pub(super) fn measurements(out: &mut String, rows: &[Row]) {
 fn cells(row: &Row) -> [String; 11] {
     let unit = |value: Option<f64>, unit| value.map_or(String::new(), |v| engineering(v, unit));
     let percent = |value: Option<f64>| {
-        value.map_or(String::new(), |v| format!("{} %", significant(100.0 * v, 3)))
+        value.map_or(String::new(), |v| {
+            format!("{} %", significant(100.0 * v, 3))
+        })
     };
     let reason = row.reason.as_deref().unwrap_or_default();
     let check = match (row.status, row.verified) {
@@ -59,7 +65,8 @@ fn cells(row: &Row) -> [String; 11] {
         unit(trace::flop_rate(row), "FLOP/s"),
         unit(row.byte_per_s, "B/s"),
         percent(row.fraction_of_roof),
-        row.bound.map_or(String::new(), |bound| format!("{bound:?}").to_lowercase()),
+        row.bound
+            .map_or(String::new(), |bound| format!("{bound:?}").to_lowercase()),
         check,
     ]
 }
@@ -69,7 +76,9 @@ pub(super) fn provenance(out: &mut String, rows: &[Row]) {
     type Column = (&'static str, fn(&Row) -> Option<String>);
     const COLUMNS: [Column; 13] = [
         ("Device", |row| Some(row.device.clone())),
-        ("Device index", |row| row.device_index.map(|index| index.to_string())),
+        ("Device index", |row| {
+            row.device_index.map(|index| index.to_string())
+        }),
         ("Compute capability", |row| row.compute_capability.clone()),
         ("Driver", |row| row.driver_version.clone()),
         ("Host", |row| row.host.clone()),
@@ -91,14 +100,22 @@ pub(super) fn provenance(out: &mut String, rows: &[Row]) {
                 values.push(value);
             }
         }
-        let values = if values.is_empty() { "unknown".to_owned() } else { values.join(", ") };
+        let values = if values.is_empty() {
+            "unknown".to_owned()
+        } else {
+            values.join(", ")
+        };
         let _ = writeln!(
             out,
             "<tr><th scope=\"row\">{name}</th><td>{}</td></tr>",
             escape(values.as_str())
         );
     }
-    let times = || rows.iter().map(|row| row.timestamp_utc.as_str()).filter(|time| !time.is_empty());
+    let times = || {
+        rows.iter()
+            .map(|row| row.timestamp_utc.as_str())
+            .filter(|time| !time.is_empty())
+    };
     if let (Some(first), Some(last)) = (times().min(), times().max()) {
         let _ = writeln!(
             out,

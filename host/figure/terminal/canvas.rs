@@ -29,9 +29,21 @@ impl Canvas {
         let (wide, high) = (self.columns * fine_x, self.rows * fine_y);
         let (dx, dy) = ((to.0 - from.0) * wide as f64, (to.1 - from.1) * high as f64);
         let sign = match (dx.abs(), dy.abs()) {
-            (dx, dy) if dy < 0.2 * dx => if dashed { b'-' } else { b'=' },
+            (dx, dy) if dy < 0.2 * dx => {
+                if dashed {
+                    b'-'
+                } else {
+                    b'='
+                }
+            }
             (dx, dy) if dx < 0.2 * dy => b':',
-            _ => if dashed { b'/' } else { b'%' },
+            _ => {
+                if dashed {
+                    b'/'
+                } else {
+                    b'%'
+                }
+            }
         };
         let steps = dx.abs().max(dy.abs()).ceil().max(1.0) as usize;
         for step in 0..=steps {

@@ -8,6 +8,7 @@
 //! | [`measure`] | timing, cache state, convergence, statistics |
 //! | [`sweep`] | walks a plan: verify, measure, hand each row on |
 //! | [`record`] | the row, its writers and readers |
+//! | [`figure`] | figures, from rows only |
 //! | [`cli`] | arguments become a plan |
 //!
 //! Data flows one way: `cli` makes a plan, `sweep` walks it with `kernels`, `device` and
@@ -27,6 +28,7 @@
 
 pub mod cli;
 pub mod device;
+pub mod figure;
 pub mod kernels;
 pub mod measure;
 pub mod record;

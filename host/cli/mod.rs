@@ -2,15 +2,19 @@
 //!
 //! One file per command. stdout carries data only; everything else goes to stderr.
 
+pub mod completions;
 pub mod crossover;
 pub mod devices;
 pub mod doctor;
 pub mod error;
 pub mod intensity;
 pub mod llm;
+pub mod man;
 mod nearest;
 pub mod peaks;
+pub mod plot;
 pub mod render;
+pub mod report;
 pub mod ridge;
 pub mod sweep;
 pub mod verify;
@@ -121,10 +125,18 @@ pub enum Command {
     Crossover(crossover::CrossoverArgs),
     /// Decode and prefill of a language model on a roofline
     Llm(llm::LlmArgs),
+    /// Draw figures of measured rows
+    Plot(plot::PlotArgs),
+    /// Write a page with figures and tables of measured rows
+    Report(report::ReportArgs),
     /// List the devices that can be measured
     Devices(devices::DevicesArgs),
     /// Show what is installed, what is missing, and how to fix it
     Doctor(doctor::DoctorArgs),
+    /// Write completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Write manual pages
+    Man(man::ManArgs),
 }
 
 /// How much to say on stderr.
@@ -163,6 +175,10 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
         Command::Crossover(args) => table(crossover::run(args, &mut out), &mut out),
         Command::Llm(args) => table(llm::run(args, &mut out), &mut out),
+        Command::Plot(args) => plot::run(args, &mut out, cli.color, verbosity),
+        Command::Report(args) => report::run(args, &mut out, verbosity),
+        Command::Completions(args) => completions::run(args, &mut out),
+        Command::Man(args) => man::run(args, &mut out),
         Command::Devices(args) => devices::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
     }

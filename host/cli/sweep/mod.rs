@@ -246,16 +246,13 @@ fn conclude(outcome: Result<Outcome, Stop>, view: &mut View) -> Result<(), CliEr
         Err(Stop::Device(error)) => return Err(error.into()),
     };
     if outcome.resumed > 0 {
-        view.notice(&format!(
-            "{} points were in the file already",
-            outcome.resumed
-        ));
+        view.notice(&format!("{} in the file already", points(outcome.resumed)));
     }
     view.detail(&budget(&outcome.budget));
     if outcome.skipped > 0 {
         view.notice(&format!(
-            "{} points skipped; their rows say why",
-            outcome.skipped
+            "{} skipped; the rows say why",
+            points(outcome.skipped)
         ));
     }
     if outcome.failed > 0 {

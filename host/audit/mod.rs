@@ -92,13 +92,8 @@ impl Audit {
         let stream = Size::Elements(roof_size(KernelId::Triad, &info, free));
         let triad = self.time(device, KernelId::Triad, stream, Data::Random)?;
         let copy = self.same_again(device, KernelId::Copy, stream, tolerance, found)?;
-        let sgemm = self.same_again(
-            device,
-            KernelId::Sgemm,
-            matrix(info.kind),
-            tolerance,
-            found,
-        )?;
+        let sgemm =
+            self.same_again(device, KernelId::Sgemm, matrix(info.kind), tolerance, found)?;
 
         let datasheet = peak(&self.database, &info).map(|(roofline, _)| roofline);
         let rate = |amount: u64, timed: &Timed| amount as f64 / timed.measured.summary.median;
@@ -164,9 +159,7 @@ impl Audit {
         found: &mut dyn FnMut(Finding),
     ) -> Result<Timed> {
         let most = roof_size(KernelId::Fma, device.info(), 0);
-        let mut at = |steps| {
-            self.time(device, KernelId::Fma, Size::Elements(steps), Data::Random)
-        };
+        let mut at = |steps| self.time(device, KernelId::Fma, Size::Elements(steps), Data::Random);
         let empty = at(1)?.measured.summary.median;
         let mut points = Vec::new();
         let mut quiet = true;

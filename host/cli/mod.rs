@@ -3,6 +3,7 @@
 //! One file per command. stdout carries data only; everything else goes to stderr.
 
 pub mod compare;
+pub mod crossover;
 pub mod devices;
 pub mod doctor;
 pub mod error;
@@ -12,12 +13,12 @@ mod nearest;
 pub mod peaks;
 pub mod render;
 pub mod ridge;
-
 pub mod sweep;
 pub mod verify;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use error::CliError;
+use std::ffi::OsString;
 use std::io::Write;
 
 /// The program's arguments.
@@ -62,6 +63,34 @@ pub struct Cli {
     pub color: Color,
 }
 
+impl Cli {
+    /// Parses the program's arguments, the first of which is its name. Unlike
+    /// [`Parser::try_parse_from`] it lets `--color` govern help and usage errors too.
+    ///
+    /// # Errors
+    /// Help, the version, or what is wrong with the arguments, ready to be printed.
+    pub fn from_args(args: &[OsString]) -> Result<Self, clap::Error> {
+        let matches = Cli::command()
+            .color(color_of(args))
+            .try_get_matches_from(args)?;
+        Cli::from_arg_matches(&matches)
+    }
+}
+
+/// The value of `--color` in arguments that may be wrong otherwise.
+fn color_of(args: &[OsString]) -> ColorChoice {
+    let values = args.iter().zip(args.iter().skip(1).map(Some).chain([None]));
+    let given = values.filter_map(|(arg, next)| match arg.to_str()? {
+        "--color" => next.and_then(|next| next.to_str()),
+        arg => arg.strip_prefix("--color="),
+    });
+    match given.last() {
+        Some("always") => ColorChoice::Always,
+        Some("never") => ColorChoice::Never,
+        _ => ColorChoice::Auto,
+    }
+}
+
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
@@ -89,6 +118,8 @@ pub enum Command {
     Ridge(ridge::RidgeArgs),
     /// FLOPs, bytes and arithmetic intensity of a kernel
     Intensity(intensity::IntensityArgs),
+    /// From which N a matrix product should be compute-bound
+    Crossover(crossover::CrossoverArgs),
     /// Decode and prefill of a language model on a roofline
     Llm(llm::LlmArgs),
     /// List the devices that can be measured
@@ -132,6 +163,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
+        Command::Crossover(args) => table(crossover::run(args, &mut out), &mut out),
         Command::Llm(args) => table(llm::run(args, &mut out), &mut out),
         Command::Devices(args) => devices::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),

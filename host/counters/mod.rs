@@ -367,7 +367,9 @@ mod tests {
     }
 
     fn failures(profile: Profile) -> Vec<String> {
-        compare(vec![copy()], &[profile]).unwrap()[0].failures.clone()
+        compare(vec![copy()], &[profile]).unwrap()[0]
+            .failures
+            .clone()
     }
 
     #[test]
@@ -425,7 +427,14 @@ mod tests {
         let judged = |job: &&Job| job.size == Size::Elements(JUDGED_BYTES / 4);
         // Every variant of the three streaming kernels.
         assert_eq!(jobs.iter().filter(judged).count(), 6);
-        for wrong in ["copy", "copy:vector", "copy:vector:1,2", "copy:x:1", "a:b:1", "copy:vector:1:2"] {
+        for wrong in [
+            "copy",
+            "copy:vector",
+            "copy:vector:1,2",
+            "copy:x:1",
+            "a:b:1",
+            "copy:vector:1:2",
+        ] {
             assert!(wrong.parse::<Job>().is_err(), "{wrong}");
         }
     }

@@ -54,7 +54,10 @@ pub fn parse(output: &str) -> Result<Vec<Profile>, NcuError> {
         .filter(|line| line.starts_with('"'))
         .collect();
     if table.is_empty() {
-        let said: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+        let said: Vec<&str> = output
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
         return Err(NcuError::NoTable {
             said: said[said.len().saturating_sub(5)..].join("; "),
         });

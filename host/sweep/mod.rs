@@ -123,11 +123,19 @@ pub fn run(
     let mut company = Company::default();
     company.look(device, observer);
     let roofs_start = Instant::now();
-    let roofs = Roofs::of(plan, device, &|| observer.go_on())?;
+    let mut lost: Option<DeviceError> = None;
+    let roofs = match Roofs::of(plan, device, &|| observer.go_on()) {
+        Ok(roofs) => roofs,
+        // Not the end of the sweep yet: every point gets its row, which says so.
+        Err(Stop::Device(error)) => {
+            lost = Some(error);
+            Roofs::unmeasured(plan, device.info())
+        }
+        Err(stop) => return Err(stop),
+    };
     outcome.budget.roofs = roofs_start.elapsed();
     observer.roofs(&roofs)?;
 
-    let mut lost: Option<DeviceError> = None;
     for (index, point, wanted) in pending {
         if !observer.go_on() {
             return Err(Stop::Interrupted);

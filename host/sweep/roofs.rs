@@ -32,6 +32,16 @@ pub struct Rate {
 }
 
 impl Roofs {
+    /// The peaks of the device alone.
+    pub(super) fn unmeasured(plan: &Plan, info: &DeviceInfo) -> Self {
+        Roofs {
+            peak: peak(&plan.database, info),
+            measured_flop_per_s: None,
+            measured_byte_per_s: None,
+            notes: Vec::new(),
+        }
+    }
+
     /// Looks up or derives the peaks of the device, and measures its roofs.
     ///
     /// A device error other than a lost device leaves a roof unmeasured, with a note.
@@ -43,12 +53,7 @@ impl Roofs {
         device: &mut dyn Device,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Self, Stop> {
-        let mut roofs = Roofs {
-            peak: peak(&plan.database, device.info()),
-            measured_flop_per_s: None,
-            measured_byte_per_s: None,
-            notes: Vec::new(),
-        };
+        let mut roofs = Roofs::unmeasured(plan, device.info());
         for kernel in [KernelId::Triad, KernelId::Fma] {
             let measured = roof(kernel, plan, device, go_on);
             device.release_all();

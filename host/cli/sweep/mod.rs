@@ -14,6 +14,7 @@ pub use args::SweepArgs;
 
 use super::Verbosity;
 use super::error::CliError;
+use super::render::CommandError;
 use crate::device::cuda::Ptx;
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::record::{self, Envelope, Identity, OnExisting, Resume, Row};
@@ -32,8 +33,7 @@ use view::View;
 /// points that failed.
 pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let request = Request::parse(args)?;
-    let database =
-        Database::load(request.spec.as_deref()).map_err(|e| CliError::Usage(e.to_string()))?;
+    let database = Database::load(request.spec.as_deref()).map_err(CommandError::from)?;
     let ptx = request
         .ptx
         .as_deref()
@@ -89,7 +89,7 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     {
         view.notice(&format!("{written} rows in {}", path.display()));
     }
-    conclude(outcome, &mut view)
+    conclude(outcome, &out, &view)
 }
 
 /// Sets a flag on SIGINT and SIGTERM; a second signal ends the program at once.
@@ -232,15 +232,24 @@ fn in_envelope(roofs: &Roofs) -> serde_json::Value {
 }
 
 /// Says how it ended, and finds the exit code.
-fn conclude(outcome: Result<Outcome, Stop>, view: &mut View) -> Result<(), CliError> {
+fn conclude(
+    outcome: Result<Outcome, Stop>,
+    out: &record::Destination,
+    view: &View,
+) -> Result<(), CliError> {
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(Stop::Interrupted) => {
-            return Err(CliError::Interrupted(
-                "interrupted; the rows of all finished points are in the file, and --resume \
-                 continues it"
-                    .to_owned(),
-            ));
+            return Err(CliError::Interrupted(match out {
+                record::Destination::File(path) => format!(
+                    "interrupted; the rows of all finished points are in {0}, and --out {0} \
+                     --resume continues it",
+                    path.display()
+                ),
+                record::Destination::Stdout => {
+                    "interrupted; the rows of all finished points were written".to_owned()
+                }
+            }));
         }
         Err(Stop::Record(error)) => return Err(error.into()),
         Err(Stop::Device(error)) => return Err(error.into()),

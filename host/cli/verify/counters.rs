@@ -89,7 +89,11 @@ pub(super) fn run(
     if let Some(path) = &args.out {
         save(&sheet, path)?;
     }
-    match compared.iter().filter(|line| !line.failures.is_empty()).count() {
+    match compared
+        .iter()
+        .filter(|line| !line.failures.is_empty())
+        .count()
+    {
         0 => Ok(()),
         count => Err(CliError::Failed(format!(
             "{count} of {} launches disagree with the counters",
@@ -143,11 +147,7 @@ fn open(choice: DeviceChoice) -> Result<CudaDevice, CliError> {
 }
 
 /// What `ncu` prints about the launches.
-fn profile(
-    ncu: &Path,
-    args: &VerifyArgs,
-    launches: &[(Job, Counted)],
-) -> Result<String, CliError> {
+fn profile(ncu: &Path, args: &VerifyArgs, launches: &[(Job, Counted)]) -> Result<String, CliError> {
     let program = std::env::current_exe()
         .map_err(|error| CliError::Unavailable(format!("this program is not found: {error}")))?;
     let mut entries: Vec<&str> = launches.iter().map(|(_, counted)| counted.entry).collect();

@@ -2,6 +2,7 @@
 //!
 //! One file per command. stdout carries data only; everything else goes to stderr.
 
+pub mod compare;
 pub mod completions;
 pub mod crossover;
 pub mod devices;
@@ -115,6 +116,8 @@ pub enum Command {
     Sweep(sweep::SweepArgs),
     /// Check every kernel and variant over ragged sizes
     Verify(verify::VerifyArgs),
+    /// Compare two files of rows point by point; exit code 1 on a real regression
+    Compare(compare::CompareArgs),
     /// Peak rates of a GPU, derived factor by factor
     Peaks(peaks::PeaksArgs),
     /// Ridge points of known GPUs
@@ -170,6 +173,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
     match &cli.command {
         Command::Sweep(args) => sweep::run(args, verbosity),
         Command::Verify(args) => verify::run(args, verbosity, &mut out),
+        Command::Compare(args) => compare::run(args, verbosity, &mut out),
         Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),

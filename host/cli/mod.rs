@@ -2,20 +2,29 @@
 //!
 //! One file per command. stdout carries data only; everything else goes to stderr.
 
+pub mod compare;
+pub mod completions;
+pub mod crossover;
 pub mod devices;
 pub mod doctor;
 pub mod error;
 pub mod intensity;
 pub mod llm;
+pub mod man;
 mod nearest;
 pub mod peaks;
+pub mod plot;
 pub mod render;
+pub mod report;
 pub mod ridge;
-pub mod sizes;
 pub mod sweep;
+pub mod verify;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use crate::device::cuda::Ptx;
+use crate::device::{self, DeviceChoice, DeviceError, Opened};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use error::CliError;
+use std::ffi::OsString;
 use std::io::Write;
 
 /// The program's arguments.
@@ -36,11 +45,17 @@ pub struct Cli {
     pub command: Command,
 
     /// Say only what went wrong
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Global options"
+    )]
     pub quiet: bool,
 
     /// Say more: where the time went, what was decided
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub verbose: bool,
 
     /// Colour of the output; NO_COLOR is honoured
@@ -52,6 +67,34 @@ pub struct Cli {
         value_name = "WHEN"
     )]
     pub color: Color,
+}
+
+impl Cli {
+    /// Parses the program's arguments, the first of which is its name. Unlike
+    /// [`Parser::try_parse_from`] it lets `--color` govern help and usage errors too.
+    ///
+    /// # Errors
+    /// Help, the version, or what is wrong with the arguments, ready to be printed.
+    pub fn from_args(args: &[OsString]) -> Result<Self, clap::Error> {
+        let matches = Cli::command()
+            .color(color_of(args))
+            .try_get_matches_from(args)?;
+        Cli::from_arg_matches(&matches)
+    }
+}
+
+/// The value of `--color` in arguments that may be wrong otherwise.
+fn color_of(args: &[OsString]) -> ColorChoice {
+    let values = args.iter().zip(args.iter().skip(1).map(Some).chain([None]));
+    let given = values.filter_map(|(arg, next)| match arg.to_str()? {
+        "--color" => next.and_then(|next| next.to_str()),
+        arg => arg.strip_prefix("--color="),
+    });
+    match given.last() {
+        Some("always") => ColorChoice::Always,
+        Some("never") => ColorChoice::Never,
+        _ => ColorChoice::Auto,
+    }
 }
 
 /// When to use colour.
@@ -71,18 +114,32 @@ pub enum Color {
 pub enum Command {
     /// Measure kernels over problem sizes, verify each result, write rows
     Sweep(sweep::SweepArgs),
+    /// Check every kernel and variant over ragged sizes
+    Verify(verify::VerifyArgs),
+    /// Compare two files of rows point by point; exit code 1 on a real regression
+    Compare(compare::CompareArgs),
     /// Peak rates of a GPU, derived factor by factor
     Peaks(peaks::PeaksArgs),
     /// Ridge points of known GPUs
     Ridge(ridge::RidgeArgs),
     /// FLOPs, bytes and arithmetic intensity of a kernel
     Intensity(intensity::IntensityArgs),
+    /// From which N a matrix product should be compute-bound
+    Crossover(crossover::CrossoverArgs),
     /// Decode and prefill of a language model on a roofline
     Llm(llm::LlmArgs),
+    /// Draw figures of measured rows
+    Plot(plot::PlotArgs),
+    /// Write a page with figures and tables of measured rows
+    Report(report::ReportArgs),
     /// List the devices that can be measured
     Devices(devices::DevicesArgs),
     /// Show what is installed, what is missing, and how to fix it
     Doctor(doctor::DoctorArgs),
+    /// Write completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Write manual pages
+    Man(man::ManArgs),
 }
 
 /// How much to say on stderr.
@@ -115,13 +172,33 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
     let mut out = anstream::stdout();
     match &cli.command {
         Command::Sweep(args) => sweep::run(args, verbosity),
+        Command::Verify(args) => verify::run(args, verbosity, &mut out),
+        Command::Compare(args) => compare::run(args, verbosity, &mut out),
         Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
+        Command::Crossover(args) => table(crossover::run(args, &mut out), &mut out),
         Command::Llm(args) => table(llm::run(args, &mut out), &mut out),
+        Command::Plot(args) => plot::run(args, &mut out, cli.color, verbosity),
+        Command::Report(args) => report::run(args, &mut out, verbosity),
+        Command::Completions(args) => completions::run(args, &mut out),
+        Command::Man(args) => man::run(args, &mut out),
         Command::Devices(args) => devices::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
     }
+}
+
+/// Opens the device of `--device`; `ptx` replaces a GPU's embedded PTX.
+///
+/// # Errors
+/// [`CliError::Unavailable`] names the device that was asked for and says what is missing.
+fn open_device(choice: DeviceChoice, ptx: Option<Ptx>) -> Result<Opened, CliError> {
+    device::open(choice, ptx).map_err(|error| match error {
+        DeviceError::Unavailable(reason) if choice != DeviceChoice::Auto => {
+            CliError::Unavailable(format!("--device {choice}: {reason}"))
+        }
+        error => error.into(),
+    })
 }
 
 /// The outcome of a command that computes and prints a table.

@@ -79,7 +79,8 @@
 //! unwritten memory, from a place another thread writes without a barrier between, or from a copy
 //! that was not waited for is a fault when it is *used*: pipelines may load ahead and drop what
 //! they loaded. Races are found in shared memory, from the order of barriers and not from the
-//! order in which warps happen to run; `ld.relaxed` and the like are taken for ordered. Not
+//! order in which warps happen to run. `ld.relaxed` and the like race with nothing, but a flag that
+//! they pass from thread to thread orders nothing either: what it guards is reported. Not
 //! checked: races in global memory, fences between the generic and the asynchronous proxy,
 //! reads of registers before they are written (they hold zero).
 //!

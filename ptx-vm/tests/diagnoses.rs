@@ -354,6 +354,19 @@ fn races_within_a_warp_and_with_atomics() {
         "setp.lt.u32 %p1, %r1, 32; @%p1 st.shared.u32 [%r2], 0;\n@!%p1 atom.shared.add.u32 %r5, [%r2], 1;",
     );
     assert_eq!(fault_kind(&text, 64), FaultKind::SharedRace);
+    // Ordered accesses are none, be the memory written before or not.
+    let ordered = body(
+        "st.volatile.shared.u32 [%r2], %r1; ld.volatile.shared.u32 %r4, [%r2]; ld.relaxed.cta.shared.u32 %r5, [%r2]; add.u32 %r4, %r4, %r5;",
+    );
+    run(
+        &module(&ordered),
+        &mut memory,
+        [1; 3],
+        [64, 1, 1],
+        vec![out.into()],
+        &Options::default(),
+    )
+    .unwrap();
     // Bytes of one word are separate places.
     let bytes = body(
         "add.u32 %r4, %r2, %r1; st.shared.u8 [%r4], %r1;\nbar.warp.sync -1;\nld.shared.u8 %r5, [%r4];",

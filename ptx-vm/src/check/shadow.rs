@@ -66,6 +66,10 @@ pub(crate) enum Use {
     SameWrite,
     Write,
     Atomic,
+    /// A load that is ordered, such as `ld.relaxed`: it races with nothing.
+    StrongRead,
+    /// A store that is ordered: it races with plain accesses only.
+    StrongWrite,
     /// Issue of a `cp.async`.
     AsyncIssue,
 }
@@ -195,6 +199,14 @@ impl Shadow {
         let cell = self.cells[index];
         let w = actor.thread as usize / 32;
         let epoch = self.clocks[w * self.agents + w];
+        if how == Use::StrongRead {
+            let write = cell.write;
+            return if write.has(VALID) && !write.has(PENDING) {
+                Ok(())
+            } else {
+                self.bad_read(index, write, actor)
+            };
+        }
         if how == Use::Read {
             // The common case first: written before the last barrier, or by this thread.
             let known = cell.write.has(VALID) && !cell.write.has(PENDING);
@@ -217,7 +229,7 @@ impl Shadow {
         }
         let flags = match how {
             Use::AsyncIssue => PENDING,
-            Use::Atomic => ATOMIC,
+            Use::Atomic | Use::StrongWrite => ATOMIC,
             _ => 0,
         };
         if how == Use::Atomic && self.uninitialized && !cell.write.has(VALID) {
@@ -286,7 +298,7 @@ impl Shadow {
         }
         let unordered =
             |t: Touch| t.has(VALID) && t.thread() != actor.thread && !self.ordered(t, actor);
-        let both_atomic = how == Use::Atomic && write.has(ATOMIC);
+        let both_atomic = matches!(how, Use::Atomic | Use::StrongWrite) && write.has(ATOMIC);
         // One instruction may store the same bits from many lanes.
         let same = how == Use::SameWrite
             && write.pc() == actor.pc

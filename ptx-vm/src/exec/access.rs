@@ -211,7 +211,7 @@ impl Warp {
             let offset = shared_bounds(env, self.rank, lane, group.offsets[lane], total)?;
             if env.check_shared && !access.dead {
                 let how = if access.strong {
-                    Use::Atomic
+                    Use::StrongRead
                 } else {
                     Use::Read
                 };
@@ -245,7 +245,7 @@ impl Warp {
                 let value = self.get(*reg, lane) & (u64::MAX >> (64 - 8 * bytes));
                 if env.check_shared {
                     let how = if access.strong {
-                        Use::Atomic
+                        Use::StrongWrite
                     } else if read_words(env.shared, at, bytes) == value {
                         Use::SameWrite
                     } else {

@@ -3,7 +3,8 @@
 //!
 //! Loading such a value is no fault, because pipelines load ahead and drop what they do not
 //! need. Using it is: the fault then names the load. Moves hand the value on; every other
-//! instruction that reads the register uses it.
+//! instruction that reads the register uses it. Accumulators of a `wgmma` in flight are treated
+//! alike.
 
 use std::collections::HashMap;
 
@@ -92,8 +93,14 @@ impl Warp {
             }
             return Ok(());
         }
+        // Products in flight may follow each other on the same accumulators.
+        let accumulators = match inst {
+            Inst::Wgmma(wgmma) => wgmma.d.as_slice(),
+            _ => &[],
+        };
         let (mut used, mut written) = (Vec::new(), Vec::new());
         inst.registers(|reg, role| match (role, key(reg)) {
+            (_, Some((false, slot))) if accumulators.contains(&slot) => {}
             (Role::Read, Some(key)) => used.push(key),
             (Role::Write, Some(key)) => written.push(key),
             (_, None) => {}
@@ -123,6 +130,29 @@ impl Warp {
         };
         let p = self.p[p as usize];
         (if key == a { p } else { 0 }) | (if key == b { !p } else { 0 })
+    }
+
+    /// Accumulators of a product in flight: not to be used before it has been waited for.
+    pub(super) fn poison_accumulators(&mut self, slots: &[u32]) {
+        let detail = "accumulator of a wgmma that has not been waited for";
+        let raw = Raw::new(FaultKind::AsyncNotWaited, 0, detail);
+        let actor = self.actor(0);
+        for slot in slots {
+            let poison = Poison {
+                mask: u32::MAX,
+                raw: raw.clone(),
+                actor,
+                shared: None,
+            };
+            self.poisons.insert((false, *slot), poison);
+        }
+    }
+
+    /// The product is complete.
+    pub(super) fn cure_accumulators(&mut self, slots: &[u32]) {
+        slots
+            .iter()
+            .for_each(|slot| self.clear((false, *slot), u32::MAX));
     }
 
     fn clear(&mut self, key: (bool, u32), lanes: u32) {

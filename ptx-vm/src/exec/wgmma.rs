@@ -1,7 +1,7 @@
 //! `wgmma.mma_async` (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
 //!
 //! Each of the four warps computes its 16 of the 64 rows. The accumulators change when the group
-//! is waited for: a kernel that does not wait sees them as they were. A product is complete only
+//! is waited for, and reading them before is diagnosed. A product is complete only
 //! when all four warps have issued it, so a wait waits for them, and one thread's wait stands for
 //! the warpgroup. In the shadow the reads of the operands belong to the warpgroup's tensor unit
 //! until the wait: overwriting an operand too early is found. Precision is that of `mma.sync`.
@@ -137,6 +137,7 @@ impl Warp {
         )?;
         let sums = self.multiply(env, wgmma, (&a, &b));
         env.issued_products[w] += 1;
+        self.poison_accumulators(&wgmma.d);
         self.products.products.push_back(Product {
             d: wgmma.d.clone(),
             accumulate: self.pred(wgmma.accumulate) & 1 == 1,
@@ -217,6 +218,15 @@ impl Warp {
                 break;
             };
             self.accumulate(&product);
+            // A later product may still be on its way to the same accumulators.
+            if self
+                .products
+                .products
+                .iter()
+                .all(|later| later.d != product.d)
+            {
+                self.cure_accumulators(&product.d);
+            }
             env.shadow.observe(w, unit, epoch(product.number));
         }
         true

@@ -2,15 +2,20 @@
 //!
 //! One file per command. stdout carries data only; everything else goes to stderr.
 
+pub mod compare;
+pub mod completions;
 pub mod crossover;
 pub mod devices;
 pub mod doctor;
 pub mod error;
 pub mod intensity;
 pub mod llm;
+pub mod man;
 mod nearest;
 pub mod peaks;
+pub mod plot;
 pub mod render;
+pub mod report;
 pub mod ridge;
 pub mod sweep;
 pub mod verify;
@@ -111,6 +116,8 @@ pub enum Command {
     Sweep(sweep::SweepArgs),
     /// Check every kernel and variant over ragged sizes
     Verify(verify::VerifyArgs),
+    /// Compare two files of rows point by point; exit code 1 on a real regression
+    Compare(compare::CompareArgs),
     /// Peak rates of a GPU, derived factor by factor
     Peaks(peaks::PeaksArgs),
     /// Ridge points of known GPUs
@@ -121,10 +128,18 @@ pub enum Command {
     Crossover(crossover::CrossoverArgs),
     /// Decode and prefill of a language model on a roofline
     Llm(llm::LlmArgs),
+    /// Draw figures of measured rows
+    Plot(plot::PlotArgs),
+    /// Write a page with figures and tables of measured rows
+    Report(report::ReportArgs),
     /// List the devices that can be measured
     Devices(devices::DevicesArgs),
     /// Show what is installed, what is missing, and how to fix it
     Doctor(doctor::DoctorArgs),
+    /// Write completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Write manual pages
+    Man(man::ManArgs),
 }
 
 /// How much to say on stderr.
@@ -158,11 +173,16 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
     match &cli.command {
         Command::Sweep(args) => sweep::run(args, verbosity),
         Command::Verify(args) => verify::run(args, verbosity, &mut out),
+        Command::Compare(args) => compare::run(args, verbosity, &mut out),
         Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
         Command::Crossover(args) => table(crossover::run(args, &mut out), &mut out),
         Command::Llm(args) => table(llm::run(args, &mut out), &mut out),
+        Command::Plot(args) => plot::run(args, &mut out, cli.color, verbosity),
+        Command::Report(args) => report::run(args, &mut out, verbosity),
+        Command::Completions(args) => completions::run(args, &mut out),
+        Command::Man(args) => man::run(args, &mut out),
         Command::Devices(args) => devices::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
     }

@@ -244,7 +244,7 @@ impl Audit {
 /// How far two times may differ. A CPU is shared with other programs.
 fn tolerance(device: DeviceKind) -> f64 {
     match device {
-        DeviceKind::Cuda => 0.02,
+        DeviceKind::Cuda | DeviceKind::Vm => 0.02,
         DeviceKind::Cpu => 0.25,
     }
 }
@@ -252,7 +252,7 @@ fn tolerance(device: DeviceKind) -> f64 {
 /// Side of the product that is measured: large enough to fill the device.
 fn matrix(device: DeviceKind) -> Size {
     let side = match device {
-        DeviceKind::Cuda => 4096,
+        DeviceKind::Cuda | DeviceKind::Vm => 4096,
         DeviceKind::Cpu => 512,
     };
     Size::Matrix {

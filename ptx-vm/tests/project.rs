@@ -233,46 +233,6 @@ fn sgemm_is_exact_and_its_counts_are_the_model() {
 }
 
 #[test]
-fn every_barrier_is_needed() {
-    for target in TARGETS {
-        let text = text(target);
-        let barriers: Vec<usize> = text.match_indices("bar.sync").map(|(at, _)| at).collect();
-        assert!(!barriers.is_empty());
-        for at in barriers {
-            let end = at + text[at..].find(';').unwrap();
-            let without = format!("{}membar.cta{}", &text[..at], &text[end..]);
-            let module = Module::parse(&without).unwrap();
-            let entry = text[..at]
-                .rsplit(".entry ")
-                .next()
-                .unwrap()
-                .split('(')
-                .next()
-                .unwrap();
-            assert_eq!(
-                entry, "sgemm_tiled",
-                "a kernel with barriers that this test does not launch"
-            );
-            let mut p = product(64, 64, 64);
-            let error = run(
-                &module,
-                &mut p.memory,
-                entry,
-                (4, [32, 32, 1]),
-                8192,
-                p.args,
-            )
-            .unwrap_err();
-            assert_eq!(
-                error.fault().map(|f| f.kind),
-                Some(FaultKind::SharedRace),
-                "{error}"
-            );
-        }
-    }
-}
-
-#[test]
 fn fma_chains_count_two_operations_each() {
     for module in modules() {
         let mut memory = Memory::new();

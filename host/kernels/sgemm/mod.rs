@@ -4,7 +4,7 @@ mod check;
 
 use super::{
     Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
-    Variant, stream,
+    Surplus, Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Work, WorkError};
@@ -47,7 +47,7 @@ impl Kernel for Sgemm {
 
     fn variants(&self, device: DeviceKind) -> &'static [Variant] {
         match device {
-            DeviceKind::Cuda => &CUDA,
+            DeviceKind::Cuda | DeviceKind::Vm => &CUDA,
             DeviceKind::Cpu => &CPU,
         }
     }
@@ -56,14 +56,14 @@ impl Kernel for Sgemm {
         match device {
             // The fp32 ridge of a data-centre GPU lies near N = 100 to 200; 2360 is the
             // lecture's claim.
-            DeviceKind::Cuda => "16..2048,2360,4096,8192",
+            DeviceKind::Cuda | DeviceKind::Vm => "16..2048,2360,4096,8192",
             DeviceKind::Cpu => "16..2048",
         }
     }
 
     fn quick_sizes(&self, device: DeviceKind) -> &'static str {
         match device {
-            DeviceKind::Cuda => "64,1024,4096",
+            DeviceKind::Cuda | DeviceKind::Vm => "64,1024,4096",
             DeviceKind::Cpu => "32,256,1024",
         }
     }
@@ -72,6 +72,24 @@ impl Kernel for Sgemm {
         "1..5:+1,15..17:+1,31..33:+1,63..65:+1,127..129:+1,255,257,1000,1025,\
          1x1x4097,1x4097x1,4097x1x1,3x5x7,17x33x65,129x65x257,257x129x31,2x1000x3,1000x3x2,\
          64x2048x512,1030x514x66"
+    }
+
+    fn counted_sizes(&self) -> &'static str {
+        "256,129x257x65"
+    }
+
+    fn surplus(&self, problem: &Problem, _: &DeviceInfo) -> Surplus {
+        let (m, n, k) = problem.matrix();
+        match problem.variant {
+            "tiled" => {
+                let padded = |side: u64| side.next_multiple_of(u64::from(TILED_TILE));
+                Surplus {
+                    padding: 2 * (padded(m) * padded(n) * padded(k) - m * n * k),
+                    overhead: 0,
+                }
+            }
+            _ => Surplus::default(),
+        }
     }
 
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {

@@ -10,6 +10,21 @@
 //! | [`record`] | the row, its writers and readers |
 //! | [`figure`] | figures, from rows only |
 //! | [`cli`] | arguments become a plan |
+//!
+//! Data flows one way: `cli` makes a plan, `sweep` walks it with `kernels`, `device` and
+//! `measure`, rows go to `record`. `roofline` depends on nothing. Nothing below `cli` prints.
+//!
+//! # As a dependency
+//!
+//! The crate `cust`, which this one builds on, looks for a CUDA toolkit when it is built and
+//! links the driver. This workspace replaces its build helper by one that does neither (see
+//! [`device::cuda::driver`]), with a `[patch]` that cargo does not inherit: a crate that depends
+//! on `rooftrace` needs the same lines in its own `Cargo.toml`, or a toolkit at build time.
+//!
+//! ```toml
+//! [patch.crates-io]
+//! find_cuda_helper = { path = "…/rooftrace/host/device/cuda/find_cuda_helper" }
+//! ```
 
 pub mod cli;
 pub mod device;

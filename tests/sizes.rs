@@ -1,7 +1,7 @@
 //! The size grammar of `--sizes`, by example and by property.
 
 use proptest::prelude::*;
-use rooftrace::cli::sizes::{MAX_SIZES, Size, SizeError, SizeKind, parse_sizes};
+use rooftrace::kernels::size::{MAX_SIZES, Size, SizeError, SizeKind, parse_sizes};
 
 fn elements(text: &str) -> Vec<u64> {
     parse_sizes(text, SizeKind::Elements)

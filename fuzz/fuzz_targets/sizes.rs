@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rooftrace::cli::sizes::{Size, SizeKind, parse_sizes};
+use rooftrace::kernels::size::{Size, SizeKind, parse_sizes};
 
 fuzz_target!(|text: &str| {
     for kind in [SizeKind::Elements, SizeKind::Matrix] {

@@ -1,80 +1,91 @@
-//! `devices`: what can be measured.
+//! `rooftrace devices`: what can be measured.
 
 use super::error::CliError;
+use super::render::{Cell, Column, Format, Sheet};
 use crate::device::cpu::CpuDevice;
 use crate::device::cuda::{self, CudaDevice};
 use crate::device::{Device, DeviceError, DeviceInfo};
 use crate::roofline::units::binary_bytes;
-use comfy_table::Table;
 use std::io::Write;
 
-/// Arguments of `devices`.
-#[derive(Debug, clap::Args)]
-#[command(
-    about = "List the devices that can be measured, with the value for --device",
-    after_help = "Examples:\n  rooftrace devices\n  rooftrace sweep sgemm --device cuda:1"
-)]
-pub struct DevicesArgs {}
+/// List the devices that can be measured, with the value for --device.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Examples:
+  rooftrace devices
+      the CPU, and every GPU that the driver knows
+  rooftrace devices --format json
+      the same for a program")]
+pub struct DevicesArgs {
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
 
-/// Prints one line a device.
+const COLUMNS: [Column; 7] = [
+    ("device", Some("--device")),
+    ("name", Some("Name")),
+    ("compute_capability", Some("CC")),
+    ("units", Some("SMs or threads")),
+    ("memory_bytes", Some("Memory")),
+    ("cache_bytes", Some("Last-level cache")),
+    ("reason", None),
+];
+
+/// Writes one row a device; below the table, why a GPU cannot be used.
 ///
 /// # Errors
 /// stdout cannot be written.
-pub fn run(_: &DevicesArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    let mut table = Table::new();
-    table.set_header([
-        "--device",
-        "name",
-        "units",
-        "memory",
-        "last-level cache",
-        "note",
-    ]);
+pub fn run(args: &DevicesArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let mut sheet = Sheet::new(COLUMNS.to_vec());
+    let mut reasons = Vec::new();
+    let mut add = |value: &str, name: &str, found: Result<DeviceInfo, DeviceError>| {
+        if let Err(error) = &found {
+            reasons.push(format!("{value}: {error}"));
+        }
+        sheet.push(row(value, name, found));
+    };
     match cuda::list() {
         Ok(gpus) => {
-            for (index, (name, capability)) in gpus.iter().enumerate() {
-                let opened = CudaDevice::open(index as u32, None);
-                add(
-                    &mut table,
-                    &format!("cuda:{index}"),
-                    opened.map(|d| d.info().clone()),
-                    || format!("{name} ({capability})"),
-                );
+            for (index, (name, _)) in (0..).zip(&gpus) {
+                let opened = CudaDevice::open(index, None).map(|device| device.info().clone());
+                add(&format!("cuda:{index}"), name, opened);
             }
         }
-        Err(error) => {
-            table.add_row(["cuda", "", "", "", "", &error.to_string()]);
-        }
+        Err(error) => add("cuda", "", Err(error)),
     }
     add(
-        &mut table,
         "cpu",
-        CpuDevice::new().map(|d| d.info().clone()),
-        String::new,
+        "",
+        CpuDevice::new().map(|device| device.info().clone()),
     );
-    writeln!(out, "{}", table.trim_fmt())?;
+    sheet.write(args.format, out)?;
+    if args.format == Format::Table {
+        for reason in reasons {
+            writeln!(out, "{reason}")?;
+        }
+    }
     Ok(())
 }
 
-/// Adds the line of a device, or of why it cannot be used.
-fn add(
-    table: &mut Table,
-    value: &str,
-    info: Result<DeviceInfo, DeviceError>,
-    name: impl FnOnce() -> String,
-) {
-    match info {
-        Ok(info) => table.add_row([
-            value,
-            &info.name,
-            &info.units.to_string(),
-            &binary_bytes(info.memory_bytes),
-            &info.cache_bytes.map(binary_bytes).unwrap_or_default(),
-            &info
-                .compute_capability
-                .map(|c| format!("compute capability {c}"))
-                .unwrap_or_default(),
-        ]),
-        Err(error) => table.add_row([value, &name(), "", "", "", &error.to_string()]),
+/// The row of a device, or of why it cannot be used.
+fn row(value: &str, name: &str, found: Result<DeviceInfo, DeviceError>) -> Vec<Cell> {
+    let (info, reason) = match found {
+        Ok(info) => (Some(info), None),
+        Err(error) => (None, Some(error.to_string())),
     };
+    let info = info.as_ref();
+    let bytes = |bytes: Option<u64>| Cell::maybe(bytes, |b| Cell::whole(b, binary_bytes(b)));
+    vec![
+        Cell::text(value),
+        Cell::text(info.map_or(name, |info| info.name.as_str())),
+        Cell::maybe(info.and_then(|i| i.compute_capability), |c| {
+            Cell::text(c.to_string())
+        }),
+        Cell::maybe(info.map(|i| i.units), |n| {
+            Cell::whole(n.into(), n.to_string())
+        }),
+        bytes(info.map(|i| i.memory_bytes)),
+        bytes(info.and_then(|i| i.cache_bytes)),
+        Cell::maybe(reason, Cell::text),
+    ]
 }

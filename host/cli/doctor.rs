@@ -8,12 +8,13 @@ use crate::roofline::db::Database;
 use crate::roofline::units::binary_bytes;
 use std::io::Write;
 
-/// Arguments of `doctor`.
-#[derive(Debug, clap::Args)]
-#[command(
-    about = "Show what is installed, what is missing, and how to fix it",
-    after_help = "Examples:\n  rooftrace doctor\n  rooftrace doctor | grep missing"
-)]
+/// Show what is installed, what is missing, and how to fix it.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Examples:
+  rooftrace doctor
+      program, embedded PTX, driver, GPUs, NVML, CPU
+  rooftrace doctor | grep missing
+      only what is missing")]
 pub struct DoctorArgs {}
 
 /// One finding.

@@ -11,8 +11,9 @@ use crate::roofline::{Pipe, Roofline};
 mod explain;
 mod plan;
 
+use crate::kernels::size::Size;
 pub use plan::Kernel;
-use plan::{Plan, Size};
+use plan::{Dimensions, Plan};
 
 /// FLOPs, bytes and arithmetic intensity of a kernel, and where that lies on a roofline.
 #[derive(clap::Args, Clone, Debug)]
@@ -25,8 +26,8 @@ pub struct IntensityArgs {
     /// Kernel
     #[arg(value_enum)]
     pub kernel: Kernel,
-    /// Sizes: N, MxNxK (GEMM only) or A..B (doubling), separated by commas; suffixes k M G
-    /// (decimal) and Ki Mi Gi (binary)
+    /// Sizes: N, A..B (doubling), A..B:xF, A..B:+S, or MxNxK (GEMM only), separated by commas;
+    /// suffixes k M G (decimal) and Ki Mi Gi (binary)
     #[arg(long, value_name = "SIZES")]
     pub sizes: String,
     /// Place the work on this GPU's roofline
@@ -180,12 +181,13 @@ fn row(
         }
     };
     let beta = u64::from(plan.storage.reads_c);
+    let dimensions = Dimensions::from(size);
     vec![
         Cell::text(kernel),
         Cell::maybe(bytes_model, Cell::text),
-        only_gemm(size.m),
-        Cell::whole(size.n, grouped(size.n)),
-        only_gemm(size.k),
+        only_gemm(dimensions.m),
+        Cell::whole(dimensions.n, grouped(dimensions.n)),
+        only_gemm(dimensions.k),
         Cell::text(size.to_string()),
         Cell::text(plan.storage.a.id()),
         if gemm {
@@ -218,22 +220,18 @@ impl Plan {
     /// The work at a size; an FFT has two models of its bytes.
     fn work(&self, size: Size) -> Result<Vec<(Option<&'static str>, Work)>, CommandError> {
         let storage = self.storage.a;
+        let Dimensions { m, n, k } = size.into();
         let one = |work| Ok(vec![(None, work)]);
         match self.kernel {
-            Kernel::Copy => one(work::copy(size.n, storage)?),
-            Kernel::Saxpy => one(work::saxpy(size.n, storage)?),
-            Kernel::Triad => one(work::triad(size.n, storage)?),
+            Kernel::Copy => one(work::copy(n, storage)?),
+            Kernel::Saxpy => one(work::saxpy(n, storage)?),
+            Kernel::Triad => one(work::triad(n, storage)?),
             Kernel::Fft => Ok(vec![
-                (Some("lecture"), work::fft_lecture(size.n)?),
-                (Some("consistent"), work::fft(size.n)?),
+                (Some("lecture"), work::fft_lecture(n)?),
+                (Some("consistent"), work::fft(n)?),
             ]),
             _ => {
-                let shape = GemmShape {
-                    m: size.m,
-                    n: size.n,
-                    k: size.k,
-                    batch: 1,
-                };
+                let shape = GemmShape { m, n, k, batch: 1 };
                 one(work::gemm(shape, self.storage)?)
             }
         }

@@ -3,6 +3,7 @@
 //! One file per command. stdout carries data only; everything else goes to stderr.
 
 pub mod completions;
+pub mod crossover;
 pub mod devices;
 pub mod doctor;
 pub mod error;
@@ -15,11 +16,12 @@ pub mod plot;
 pub mod render;
 pub mod report;
 pub mod ridge;
-pub mod sizes;
 pub mod sweep;
+pub mod verify;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use error::CliError;
+use std::ffi::OsString;
 use std::io::Write;
 
 /// The program's arguments.
@@ -40,11 +42,17 @@ pub struct Cli {
     pub command: Command,
 
     /// Say only what went wrong
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Global options"
+    )]
     pub quiet: bool,
 
     /// Say more: where the time went, what was decided
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub verbose: bool,
 
     /// Colour of the output; NO_COLOR is honoured
@@ -56,6 +64,34 @@ pub struct Cli {
         value_name = "WHEN"
     )]
     pub color: Color,
+}
+
+impl Cli {
+    /// Parses the program's arguments, the first of which is its name. Unlike
+    /// [`Parser::try_parse_from`] it lets `--color` govern help and usage errors too.
+    ///
+    /// # Errors
+    /// Help, the version, or what is wrong with the arguments, ready to be printed.
+    pub fn from_args(args: &[OsString]) -> Result<Self, clap::Error> {
+        let matches = Cli::command()
+            .color(color_of(args))
+            .try_get_matches_from(args)?;
+        Cli::from_arg_matches(&matches)
+    }
+}
+
+/// The value of `--color` in arguments that may be wrong otherwise.
+fn color_of(args: &[OsString]) -> ColorChoice {
+    let values = args.iter().zip(args.iter().skip(1).map(Some).chain([None]));
+    let given = values.filter_map(|(arg, next)| match arg.to_str()? {
+        "--color" => next.and_then(|next| next.to_str()),
+        arg => arg.strip_prefix("--color="),
+    });
+    match given.last() {
+        Some("always") => ColorChoice::Always,
+        Some("never") => ColorChoice::Never,
+        _ => ColorChoice::Auto,
+    }
 }
 
 /// When to use colour.
@@ -75,12 +111,16 @@ pub enum Color {
 pub enum Command {
     /// Measure kernels over problem sizes, verify each result, write rows
     Sweep(sweep::SweepArgs),
+    /// Check every kernel and variant over ragged sizes
+    Verify(verify::VerifyArgs),
     /// Peak rates of a GPU, derived factor by factor
     Peaks(peaks::PeaksArgs),
     /// Ridge points of known GPUs
     Ridge(ridge::RidgeArgs),
     /// FLOPs, bytes and arithmetic intensity of a kernel
     Intensity(intensity::IntensityArgs),
+    /// From which N a matrix product should be compute-bound
+    Crossover(crossover::CrossoverArgs),
     /// Decode and prefill of a language model on a roofline
     Llm(llm::LlmArgs),
     /// Draw figures of measured rows
@@ -127,9 +167,11 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
     let mut out = anstream::stdout();
     match &cli.command {
         Command::Sweep(args) => sweep::run(args, verbosity),
+        Command::Verify(args) => verify::run(args, verbosity, &mut out),
         Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
+        Command::Crossover(args) => table(crossover::run(args, &mut out), &mut out),
         Command::Llm(args) => table(llm::run(args, &mut out), &mut out),
         Command::Plot(args) => plot::run(args, &mut out, cli.color, verbosity),
         Command::Report(args) => report::run(args, &mut out, verbosity),

@@ -10,6 +10,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell as TableCell, CellAlignment, Table};
 use serde_json::{Map, Value};
 
+use crate::kernels::size::SizeError;
 use crate::roofline::db::{Database, LoadError, LookupError};
 use crate::roofline::llm::LlmError;
 use crate::roofline::model::ModelError;
@@ -22,7 +23,7 @@ pub enum Format {
     /// A table for people.
     #[default]
     Table,
-    /// RFC 4180 CSV, SI base units, empty where unknown.
+    /// CSV (RFC 4180 with LF), SI base units, empty where unknown.
     Csv,
     /// A JSON array of objects with the CSV's names, null where unknown.
     Json,
@@ -64,6 +65,9 @@ pub enum CommandError {
     /// A size makes no work.
     #[error("--sizes: {0}")]
     Work(#[from] WorkError),
+    /// A size is not in the grammar.
+    #[error(transparent)]
+    Size(#[from] SizeError),
     /// A language model's figure is out of range.
     #[error("{0}")]
     Llm(#[from] LlmError),
@@ -230,9 +234,8 @@ impl Sheet {
     }
 
     fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut writer = csv::WriterBuilder::new()
-            .terminator(csv::Terminator::CRLF)
-            .from_writer(out);
+        // LF, as in the files of rows: CRLF would leave a CR in the last column of line tools.
+        let mut writer = csv::Writer::from_writer(out);
         writer.write_record(self.columns.iter().map(|c| c.0))?;
         for row in &self.rows {
             writer.write_record(row.iter().map(Cell::csv))?;
@@ -284,7 +287,7 @@ mod tests {
     fn csv_is_quoted_unrounded_and_empty_where_unknown() {
         assert_eq!(
             written(Format::Csv),
-            "name,rate_flop_per_s,count,known\r\n\"a, \"\"b\"\"\",989400000000000,,true\r\n"
+            "name,rate_flop_per_s,count,known\n\"a, \"\"b\"\"\",989400000000000,,true\n"
         );
     }
 

@@ -267,4 +267,10 @@ pub trait Device {
     /// # Errors
     /// The driver's error in measuring the clock.
     fn telemetry(&mut self) -> Result<Telemetry>;
+
+    /// Process numbers of others that compute on the device; none where the driver does not
+    /// tell.
+    fn neighbours(&mut self) -> Vec<u32> {
+        Vec::new()
+    }
 }

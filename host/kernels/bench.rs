@@ -64,6 +64,30 @@ pub fn bytes_needed(problem: &Problem, info: &DeviceInfo) -> std::result::Result
     })
 }
 
+/// Bytes of a launch that are compulsory reads and writes: each operand once per direction in
+/// which it is used. Their sum is the work model's count of bytes where that counts every
+/// operand once.
+///
+/// # Errors
+/// A count that does not fit in 64 bits.
+pub fn bytes_moved(
+    problem: &Problem,
+    info: &DeviceInfo,
+) -> std::result::Result<(u64, u64), WorkError> {
+    let specs = problem.kernel.kernel().operands(problem, info)?;
+    let moved = |roles: [Role; 2]| {
+        specs
+            .iter()
+            .filter(|spec| roles.contains(&spec.role))
+            .map(|spec| spec.elements * 4)
+            .sum()
+    };
+    Ok((
+        moved([Role::In, Role::InOut]),
+        moved([Role::Out, Role::InOut]),
+    ))
+}
+
 impl<'a> Bench<'a> {
     /// Allocates the operands of `problem` and writes the guard bands.
     ///

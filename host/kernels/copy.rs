@@ -12,7 +12,7 @@ use gpu_kernels::random::uniform;
 
 /// The kernel `copy`.
 ///
-/// Verified element by element; the error is absolute, the bound 0.
+/// Verified element by element; the bound is 0.
 pub struct Copy;
 
 impl Kernel for Copy {
@@ -38,6 +38,10 @@ impl Kernel for Copy {
 
     fn quick_sizes(&self, device: DeviceKind) -> &'static str {
         stream::quick_sizes(device)
+    }
+
+    fn ragged_sizes(&self) -> &'static str {
+        stream::RAGGED_SIZES
     }
 
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
@@ -78,9 +82,9 @@ impl Kernel for Copy {
         bench.fill(super::Data::Random)?;
         bench.run()?;
         let seed = bench.problem.operand_seed(0);
-        elementwise(bench, 1, 0.0, |i| Reference {
+        elementwise(bench, 1, |i| Reference {
             value: f64::from(uniform(seed, i)),
-            scale: 1.0,
+            bound: 0.0,
         })
     }
 }

@@ -3,9 +3,10 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`problem`] | a kernel, a variant and a size: what is run |
-//! | [`bench`] | the operands of a problem on a device, between guard bands |
+//! | [`size`] | problem sizes and the grammar of `--sizes` |
+//! | [`mod@bench`] | the operands of a problem on a device, between guard bands |
 //! | [`verify`] | references and error bounds |
-//! | [`copy`], [`saxpy`], [`triad`], [`fma`], [`sgemm`] | one kernel each |
+//! | [`mod@copy`], [`saxpy`], [`triad`], [`fma`], [`sgemm`] | one kernel each |
 
 pub mod bench;
 pub mod copy;
@@ -13,6 +14,7 @@ pub mod fma;
 pub mod problem;
 pub mod saxpy;
 pub mod sgemm;
+pub mod size;
 mod stream;
 pub mod triad;
 pub mod verify;
@@ -86,6 +88,9 @@ pub trait Kernel: Sync {
 
     /// Sizes swept under `--quick`.
     fn quick_sizes(&self, device: DeviceKind) -> &'static str;
+
+    /// Sizes at which edges show, for [`crate::cli::verify`]: around tiles, vectors and blocks.
+    fn ragged_sizes(&self) -> &'static str;
 
     /// FLOPs and bytes of one launch.
     ///

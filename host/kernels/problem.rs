@@ -1,6 +1,6 @@
 //! A kernel, a variant and a size: what is run.
 
-pub use crate::cli::sizes::{Size, SizeKind};
+pub use super::size::{Size, SizeKind};
 use crate::device::Fill;
 pub use crate::record::row::Data;
 

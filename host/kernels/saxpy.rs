@@ -13,21 +13,19 @@ use gpu_kernels::random::uniform;
 
 /// The kernel `saxpy`.
 ///
-/// Verified element by element; the error is |y - (alpha x + y0)| over |alpha x| + |y0|.
-/// One rounding of the sum is at most u of its magnitude, and with a separate rounding of the
-/// product (a device that does not fuse) at most 2u: the bound.
+/// Verified element by element; see [`reference()`] for the bound.
 pub struct Saxpy;
 
-/// Bound on the error of one multiply and one add, fused or not.
-pub const BOUND: f64 = 2.0 * UNIT_ROUNDOFF;
-
-/// `addend + SCALAR * factor` in f64, with the scale of its rounding error.
+/// `addend + SCALAR * factor` in f64, with the bound of its error.
+///
+/// Fused, the sum is rounded once, by at most u of its magnitude; not fused, the product is
+/// rounded before. Together that is at most 2u (|SCALAR factor| + |addend|).
 pub fn reference(factor: f32, addend: f32) -> Reference {
     let product = f64::from(SCALAR) * f64::from(factor);
     let addend = f64::from(addend);
     Reference {
         value: product + addend,
-        scale: product.abs() + addend.abs(),
+        bound: 2.0 * UNIT_ROUNDOFF * (product.abs() + addend.abs()),
     }
 }
 
@@ -54,6 +52,10 @@ impl Kernel for Saxpy {
 
     fn quick_sizes(&self, device: DeviceKind) -> &'static str {
         stream::quick_sizes(device)
+    }
+
+    fn ragged_sizes(&self) -> &'static str {
+        stream::RAGGED_SIZES
     }
 
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
@@ -94,6 +96,6 @@ impl Kernel for Saxpy {
         bench.fill(super::Data::Random)?;
         bench.run()?;
         let (x, y) = (bench.problem.operand_seed(0), bench.problem.operand_seed(1));
-        elementwise(bench, 1, BOUND, |i| reference(uniform(x, i), uniform(y, i)))
+        elementwise(bench, 1, |i| reference(uniform(x, i), uniform(y, i)))
     }
 }

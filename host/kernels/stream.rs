@@ -44,6 +44,10 @@ pub fn quick_sizes(device: DeviceKind) -> &'static str {
     }
 }
 
+/// Around vectors, blocks and the pieces of a block, and one past the grid of the scalar form.
+pub const RAGGED_SIZES: &str =
+    "1..5:+1,31,32,33,127,511,512,513,1000,1023,1024,1025,4097,65537,1000003,1048577,4194305";
+
 /// The launch of a streaming kernel whose entries are `[scalar, vector]` and whose vector form
 /// has `vectors` 16-byte vectors a thread.
 ///

@@ -1,7 +1,7 @@
 //! `triad`: a = b + scalar * c.
 
 use super::problem::SCALAR;
-use super::saxpy::{BOUND, reference};
+use super::saxpy::reference;
 use super::verify::elementwise;
 use super::{
     Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
@@ -14,7 +14,7 @@ use gpu_kernels::random::uniform;
 
 /// The kernel `triad`, STREAM's.
 ///
-/// Verified element by element, with the error and the bound of [`super::saxpy::Saxpy`].
+/// Verified element by element, with the bound of [`reference()`].
 pub struct Triad;
 
 impl Kernel for Triad {
@@ -40,6 +40,10 @@ impl Kernel for Triad {
 
     fn quick_sizes(&self, device: DeviceKind) -> &'static str {
         stream::quick_sizes(device)
+    }
+
+    fn ragged_sizes(&self) -> &'static str {
+        stream::RAGGED_SIZES
     }
 
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
@@ -86,6 +90,6 @@ impl Kernel for Triad {
         bench.fill(super::Data::Random)?;
         bench.run()?;
         let (b, c) = (bench.problem.operand_seed(1), bench.problem.operand_seed(2));
-        elementwise(bench, 0, BOUND, |i| reference(uniform(c, i), uniform(b, i)))
+        elementwise(bench, 0, |i| reference(uniform(c, i), uniform(b, i)))
     }
 }

@@ -10,9 +10,9 @@ pub const UNIT_ROUNDOFF: f64 = 1.0 / (1u64 << 24) as f64;
 /// The outcome of a verification.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// Largest error found, in the measure that the kernel's documentation states.
+    /// Absolute error of the element that comes nearest to its bound.
     pub error: Option<f64>,
-    /// Bound derived for it.
+    /// Bound derived for the same element.
     pub error_bound: Option<f64>,
     /// Why the result is wrong; `None` if it is right.
     pub failure: Option<String>,
@@ -32,18 +32,6 @@ impl Check {
             failure: Some(reason),
         }
     }
-
-    /// Passes if `error` is at most `bound`; `what` says what the error is of.
-    pub fn of(error: f64, bound: f64, what: impl FnOnce() -> String) -> Self {
-        // A NaN error is not at most anything.
-        let failure = (error.is_nan() || error > bound)
-            .then(|| format!("{}: error {error:.3e}, bound {bound:.3e}", what()));
-        Check {
-            error: (!error.is_nan()).then_some(error),
-            error_bound: Some(bound),
-            failure,
-        }
-    }
 }
 
 /// What one element of an output should be.
@@ -51,75 +39,126 @@ impl Check {
 pub struct Reference {
     /// The value, computed in f64.
     pub value: f64,
-    /// The error is divided by this: 1 for an absolute error.
-    pub scale: f64,
+    /// Largest absolute error that rounding explains.
+    pub bound: f64,
+}
+
+/// The error and the bound of the element that comes nearest to its bound.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Worst {
+    /// Absolute error.
+    pub error: f64,
+    /// Bound of the same element.
+    pub bound: f64,
+    /// Its index.
+    pub index: u64,
+}
+
+impl Worst {
+    /// No error, at no element.
+    pub const NONE: Worst = Worst {
+        error: 0.0,
+        bound: 0.0,
+        index: u64::MAX,
+    };
+
+    /// The error of `output` against what it should be. A NaN is infinitely wrong.
+    pub fn of(output: f64, expected: Reference, index: u64) -> Worst {
+        let error = (output - expected.value).abs();
+        Worst {
+            error: if error.is_nan() { f64::INFINITY } else { error },
+            bound: expected.bound,
+            index,
+        }
+    }
+
+    /// Error over bound: at most 1 if rounding explains it.
+    fn ratio(&self) -> f64 {
+        // 0 / 0: right where only the exact value is.
+        if self.error == 0.0 {
+            0.0
+        } else {
+            self.error / self.bound
+        }
+    }
+
+    /// The one nearer to its bound; of two alike the earlier, so that the outcome does not
+    /// depend on how the work was split.
+    pub fn or(self, other: Worst) -> Worst {
+        let (a, b) = (self.ratio(), other.ratio());
+        if b > a || (b == a && other.index < self.index) {
+            other
+        } else {
+            self
+        }
+    }
+
+    /// Passes if the error is within its bound; `what` names the thing with an index.
+    pub fn judge(self, what: &str) -> Check {
+        let failure = (self.ratio() > 1.0).then(|| {
+            format!(
+                "{what} {}: error {:.3e}, bound {:.3e}",
+                self.index, self.error, self.bound
+            )
+        });
+        Check {
+            error: self.error.is_finite().then_some(self.error),
+            error_bound: Some(self.bound),
+            failure,
+        }
+    }
 }
 
 /// Checks an output element by element, and all guard bands.
 ///
-/// The error is the largest `|output - value| / scale`; an element that still holds the poison
-/// fails as not written, any other NaN as wrong.
+/// The check reports the error and the bound of the element nearest to its bound. An element
+/// that still holds the poison fails as not written, any other NaN as wrong.
 ///
 /// # Errors
 /// The device's error.
 pub fn elementwise(
     bench: &mut Bench<'_>,
     operand: usize,
-    bound: f64,
     reference: impl Fn(u64) -> Reference + Sync,
 ) -> Result<Check> {
     if let Err(reason) = bench.check_guards()? {
         return Ok(Check::failed(reason));
     }
-    let mut worst = (0f64, 0u64);
+    let mut worst = Worst::NONE;
     let outcome = bench.inspect(operand, 1, |first, piece| {
-        let (error, at) = piece
+        let found = piece
             .par_iter()
             .enumerate()
             .map(|(i, &output)| {
                 let index = first + i as u64;
-                let expected = reference(index);
-                let difference = (f64::from(output) - expected.value).abs();
-                // 0 / 0: a right zero whose scale is zero.
-                let error = if difference == 0.0 {
-                    0.0
-                } else {
-                    difference / expected.scale
-                };
-                (if error.is_nan() { f64::INFINITY } else { error }, index)
+                Worst::of(f64::from(output), reference(index), index)
             })
-            .reduce(|| (0.0, u64::MAX), larger);
-        if error > bound {
-            let output = piece[(at - first) as usize];
-            return Err(describe(at, output, reference(at), error, bound));
+            .reduce(|| Worst::NONE, Worst::or);
+        worst = worst.or(found);
+        if worst.ratio() > 1.0 {
+            let output = piece[(worst.index - first) as usize];
+            return Err(describe(output, reference(worst.index), &worst));
         }
-        worst = larger(worst, (error, at));
         Ok(())
     })?;
     Ok(match outcome {
-        Err(reason) => Check::failed(reason),
-        Ok(()) => Check::of(worst.0, bound, || format!("element {}", worst.1)),
+        Err(reason) => Check {
+            failure: Some(reason),
+            ..worst.judge("element")
+        },
+        Ok(()) => worst.judge("element"),
     })
 }
 
-/// The pair with the larger error; of equal ones the earlier, so that the outcome does not
-/// depend on how the work was split.
-fn larger(a: (f64, u64), b: (f64, u64)) -> (f64, u64) {
-    if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) {
-        b
-    } else {
-        a
-    }
-}
-
 /// Says what is wrong with one element.
-fn describe(at: u64, output: f32, expected: Reference, error: f64, bound: f64) -> String {
+fn describe(output: f32, expected: Reference, worst: &Worst) -> String {
+    let index = worst.index;
     if output.to_bits() == POISON_BITS {
-        return format!("element {at} was not written");
+        return format!("element {index} was not written");
     }
     format!(
-        "element {at} is {output:e}, expected {:e} (error {error:.3e}, bound {bound:.3e})",
-        expected.value
+        "element {index} is {output:e}, expected {:e} (error {:.3e}, bound {:.3e})",
+        expected.value, worst.error, worst.bound
     )
 }
 
@@ -127,20 +166,48 @@ fn describe(at: u64, output: f32, expected: Reference, error: f64, bound: f64) -
 mod tests {
     use super::*;
 
+    const ONE: Reference = Reference {
+        value: 1.0,
+        bound: 0.5,
+    };
+
     #[test]
-    fn a_nan_error_fails() {
-        assert!(!Check::of(f64::NAN, 1.0, || "x".into()).passed());
-        assert!(Check::of(1.0, 1.0, || "x".into()).passed());
-        assert!(!Check::of(1.1, 1.0, || "x".into()).passed());
+    fn an_error_is_judged_against_its_own_bound() {
+        assert!(Worst::of(1.5, ONE, 0).judge("element").passed());
+        assert!(!Worst::of(1.6, ONE, 0).judge("element").passed());
+        let exact = Reference { bound: 0.0, ..ONE };
+        assert!(Worst::of(1.0, exact, 0).judge("element").passed());
+        assert!(!Worst::of(1.0 + 1e-12, exact, 0).judge("element").passed());
+    }
+
+    #[test]
+    fn a_nan_fails_and_has_no_error() {
+        let check = Worst::of(f64::NAN, ONE, 3).judge("element");
+        assert!(!check.passed());
+        assert_eq!(check.error, None);
+    }
+
+    #[test]
+    fn the_worst_is_the_one_nearest_to_its_bound() {
+        let large = Worst {
+            error: 1.0,
+            bound: 10.0,
+            index: 0,
+        };
+        let near = Worst {
+            error: 0.1,
+            bound: 0.2,
+            index: 1,
+        };
+        assert_eq!(large.or(near), near);
+        assert_eq!(near.or(large), near);
+        assert_eq!(Worst::NONE.or(large), large);
     }
 
     #[test]
     fn an_unwritten_element_is_called_so() {
-        let expected = Reference {
-            value: 1.0,
-            scale: 1.0,
-        };
-        let text = describe(7, f32::from_bits(POISON_BITS), expected, f64::INFINITY, 0.0);
+        let worst = Worst::of(f64::NAN, ONE, 7);
+        let text = describe(f32::from_bits(POISON_BITS), ONE, &worst);
         assert_eq!(text, "element 7 was not written");
     }
 }

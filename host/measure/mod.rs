@@ -1,26 +1,44 @@
 //! Timing until the answer is known well enough.
 //!
-//! [`measure`] warms up, takes samples in batches, and stops by [`Rules`]; the device decides
-//! how a sample is timed ([`crate::device::Device::time`]), [`stats`] what samples say.
+//! | item | what it is for |
+//! |---|---|
+//! | [`measure`] | warms up, takes samples in batches, and stops by [`Rules`] |
+//! | [`sustain`] | keeps a point running and reports its steady state |
+//! | [`stats`] | what samples say |
+//!
+//! How a sample is timed is the device's part ([`crate::device::Device::time`]). Cold and warm
+//! launches are never mixed: a measurement has one state of the cache from its warm-up on.
 
+mod observed;
 pub mod stats;
+mod sustained;
+mod warm_up;
+
+pub use sustained::sustain;
 
 use crate::device::{CacheState, Device, DeviceError, DeviceKind, Region, Result, Throttle};
 use crate::kernels::Problem;
+use observed::Observed;
 use stats::Summary;
 use std::time::{Duration, Instant};
+use warm_up::{Estimate, warm_up};
 
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
     /// Fewest samples.
     pub min_samples: usize,
-    /// Shortest sampling, in seconds.
+    /// Shortest sampling, in seconds, cache sweeps included.
     pub min_time_s: f64,
-    /// Longest sampling, in seconds: it ends there whether the answer is known or not.
+    /// Longest sampling, in seconds: it ends there whether the answer is known or not. No sample
+    /// is begun that would end later, except the first.
     pub max_time_s: f64,
     /// Half-width of the median's 95 % interval, over the median, that is good enough.
     pub noise: f64,
+    /// How often a point that ran into a thermal limit is measured again.
+    pub thermal_retries: u32,
+    /// How long the device cools before that.
+    pub cooling: Duration,
 }
 
 impl Rules {
@@ -36,6 +54,8 @@ impl Rules {
             min_time_s: 0.5,
             max_time_s,
             noise: 0.005,
+            thermal_retries: 2,
+            cooling: Duration::from_secs(2),
         }
     }
 
@@ -60,7 +80,9 @@ pub struct Measurement {
     pub launches: u32,
     /// Whether sampling stopped because the answer was known well enough.
     pub converged: bool,
-    /// Median of the core clocks measured between the batches, in Hz.
+    /// Measurements thrown away before this one because a thermal limit held the clock back.
+    pub thermal_retries: u32,
+    /// Median of the core clocks measured before the samples and between their batches, in Hz.
     pub clock_hz: Option<f64>,
     /// Median of the power readings, in watts.
     pub power_w: Option<f64>,
@@ -70,22 +92,44 @@ pub struct Measurement {
     pub throttle: Option<Vec<Throttle>>,
 }
 
+impl Measurement {
+    /// Whether this reason for a clock held back was seen.
+    pub fn throttled_by(&self, reason: Throttle) -> bool {
+        self.throttle
+            .as_ref()
+            .is_some_and(|seen| seen.contains(&reason))
+    }
+}
+
 /// Shortest sample: well above the half microsecond that events resolve.
 const SAMPLE_S: f64 = 100e-6;
 /// Most launches of one sample.
 const MOST_LAUNCHES: u32 = 256;
-/// Shortest warm-up: clocks rise within it.
-const WARM_UP_S: f64 = 0.05;
-/// Fewest launches of the warm-up: the first loads and compiles.
-const WARM_UP_LAUNCHES: u32 = 3;
 /// Length of a batch: how long an interruption or a clock reading waits.
 const BATCH_S: f64 = 0.05;
-/// How often a point that ran into a thermal limit is measured again.
-const THERMAL_RETRIES: u32 = 2;
-/// How long the device cools before that.
-const COOLING: Duration = Duration::from_secs(2);
+/// Most samples of a batch.
+const MOST_SAMPLES: f64 = 1000.0;
+/// Samples of the first batch, at most; each batch is at most twice as long as the one before,
+/// so that a wrong estimate of a sample's cost never makes a long batch.
+const FIRST_BATCH: u32 = 8;
+/// Steps in which the device cools: how long an interruption waits.
+const COOLING_STEP: Duration = Duration::from_millis(50);
 
-/// Measures one launch of `problem` on filled operands.
+/// What is measured: a problem on filled operands, with the cache in this state.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// What is launched.
+    pub problem: &'a Problem,
+    /// Its operands, in the order of the kernel's.
+    pub operands: &'a [Region],
+    /// State of the last-level cache before each launch.
+    pub cache: CacheState,
+}
+
+/// Measures one launch of `subject`.
+///
+/// A point that ran into a thermal limit is measured again, as often as the rules say; a power
+/// cap is a fact of the card and is not. The last measurement is kept and marked in any case.
 ///
 /// `go_on` is asked between batches; `None` comes back if it said no.
 ///
@@ -93,67 +137,68 @@ const COOLING: Duration = Duration::from_secs(2);
 /// The device's error.
 pub fn measure(
     device: &mut dyn Device,
-    problem: &Problem,
-    operands: &[Region],
-    cache: CacheState,
+    subject: Subject<'_>,
     rules: &Rules,
     go_on: &dyn Fn() -> bool,
 ) -> Result<Option<Measurement>> {
-    for retry in 0.. {
-        let measured = attempt(device, problem, operands, cache, rules, go_on)?;
-        let Some(measurement) = measured else {
+    let mut retries = 0;
+    loop {
+        let Some(measured) = attempt(device, subject, rules, go_on)? else {
             return Ok(None);
         };
-        // A power cap is a fact of the card; heat passes.
-        let thermal = measurement
-            .throttle
-            .as_ref()
-            .is_some_and(|seen| seen.contains(&Throttle::Thermal));
-        if !thermal || retry == THERMAL_RETRIES || !go_on() {
-            return Ok(Some(measurement));
+        if retries == rules.thermal_retries || !measured.throttled_by(Throttle::Thermal) {
+            return Ok(Some(Measurement {
+                thermal_retries: retries,
+                ..measured
+            }));
         }
-        std::thread::sleep(COOLING);
+        retries += 1;
+        if !cool(rules.cooling, go_on) {
+            return Ok(None);
+        }
     }
-    unreachable!("the loop returns at the last retry")
+}
+
+/// Lets the device rest; says whether it was not interrupted.
+fn cool(rest: Duration, go_on: &dyn Fn() -> bool) -> bool {
+    let start = Instant::now();
+    while let Some(left) = rest.checked_sub(start.elapsed()) {
+        if !go_on() {
+            return false;
+        }
+        std::thread::sleep(left.min(COOLING_STEP));
+    }
+    go_on()
 }
 
 /// One measurement, whatever the state of the device.
 fn attempt(
     device: &mut dyn Device,
-    problem: &Problem,
-    operands: &[Region],
-    cache: CacheState,
+    subject: Subject<'_>,
     rules: &Rules,
     go_on: &dyn Fn() -> bool,
 ) -> Result<Option<Measurement>> {
-    let Some(estimate) = warm_up(device, problem, operands, cache, rules, go_on)? else {
+    let Some(estimate) = warm_up(device, subject, rules.max_time_s, go_on)? else {
         return Ok(None);
     };
-    let launches = (SAMPLE_S / estimate.launch_s)
-        .ceil()
-        .clamp(1.0, f64::from(MOST_LAUNCHES)) as u32;
-    let mut samples: Vec<f64> = Vec::new();
     let mut observed = Observed::default();
-    let mut sample_cost_s = estimate.cost_s * f64::from(launches);
+    observed.look(device)?;
+    let most_s = rules.max_time_s / rules.min_samples.max(1) as f64;
+    let mut batches = Batches::new(&estimate, most_s);
+    let mut samples: Vec<f64> = Vec::new();
     let start = Instant::now();
     loop {
         let left_s = rules.max_time_s - start.elapsed().as_secs_f64();
-        let batch = (BATCH_S.min(left_s) / sample_cost_s).clamp(1.0, 1000.0) as u32;
-        let batch_start = Instant::now();
-        samples.extend(device.time(problem, operands, cache, launches, batch)?);
-        sample_cost_s = batch_start.elapsed().as_secs_f64() / f64::from(batch);
+        samples.extend(batches.take(device, subject, left_s)?);
         observed.look(device)?;
 
         let elapsed = start.elapsed().as_secs_f64();
-        let summary = Summary::of(&samples).map_err(|error| DeviceError::Call {
-            call: "timing",
-            reason: error.to_string(),
-        })?;
+        let summary = summarize(&samples)?;
         let known = samples.len() >= rules.min_samples
             && elapsed >= rules.min_time_s
             && summary.rel_noise.is_some_and(|noise| noise < rules.noise);
-        if known || elapsed >= rules.max_time_s {
-            return Ok(Some(observed.measurement(summary, launches, known)));
+        if known || elapsed + batches.sample_cost_s > rules.max_time_s {
+            return Ok(Some(observed.measurement(summary, batches.launches, known)));
         }
         if !go_on() {
             return Ok(None);
@@ -161,86 +206,59 @@ fn attempt(
     }
 }
 
-/// What the warm-up tells.
-struct Estimate {
-    /// Seconds of one launch.
-    launch_s: f64,
-    /// Seconds that timing one launch takes, the sweep of the cache included.
-    cost_s: f64,
+/// What the samples say.
+fn summarize(samples: &[f64]) -> Result<Summary> {
+    Summary::of(samples).map_err(|error| DeviceError::Call {
+        call: "timing",
+        reason: error.to_string(),
+    })
 }
 
-/// Launches until load, compilation and rising clocks are past.
-fn warm_up(
-    device: &mut dyn Device,
-    problem: &Problem,
-    operands: &[Region],
-    cache: CacheState,
-    rules: &Rules,
-    go_on: &dyn Fn() -> bool,
-) -> Result<Option<Estimate>> {
-    let start = Instant::now();
-    let mut launches = 0;
-    // The samples themselves take that long at least: no need to warm up for longer.
-    let enough_s = WARM_UP_S.min(rules.max_time_s);
-    loop {
-        let round = Instant::now();
-        let times = device.time(problem, operands, cache, 1, 1)?;
-        launches += 1;
-        if launches >= WARM_UP_LAUNCHES && start.elapsed().as_secs_f64() >= enough_s {
-            let launch_s = times.first().copied().unwrap_or(0.0).max(1e-7);
-            return Ok(Some(Estimate {
-                launch_s,
-                cost_s: round.elapsed().as_secs_f64(),
-            }));
-        }
-        if !go_on() {
-            return Ok(None);
-        }
-    }
+/// Takes samples in batches of about [`BATCH_S`].
+struct Batches {
+    /// Launches of each sample.
+    launches: u32,
+    /// Seconds that one sample takes, the sweep of the cache included.
+    sample_cost_s: f64,
+    /// Samples of the next batch, at most.
+    most: u32,
 }
 
-/// Readings taken between batches.
-#[derive(Default)]
-struct Observed {
-    clocks: Vec<f64>,
-    powers: Vec<f64>,
-    temperature: Option<f64>,
-    throttle: Option<Vec<Throttle>>,
-}
-
-impl Observed {
-    /// Takes a reading.
-    fn look(&mut self, device: &mut dyn Device) -> Result<()> {
-        let now = device.telemetry()?;
-        self.clocks.extend(now.clock_hz);
-        self.powers.extend(now.power_w);
-        self.temperature = self
-            .temperature
-            .into_iter()
-            .chain(now.temperature_c)
-            .reduce(f64::max);
-        if let Some(reasons) = now.throttle {
-            let seen = self.throttle.get_or_insert_default();
-            for reason in reasons {
-                if !seen.contains(&reason) {
-                    seen.push(reason);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The measurement with what was read along it.
-    fn measurement(self, summary: Summary, launches: u32, converged: bool) -> Measurement {
-        let median = |values: &[f64]| Summary::of(values).ok().map(|summary| summary.median);
-        Measurement {
-            summary,
+impl Batches {
+    /// Batches whose samples take at most `most_s` seconds each, if one launch does.
+    fn new(estimate: &Estimate, most_s: f64) -> Self {
+        let wanted = (SAMPLE_S / estimate.launch_s)
+            .ceil()
+            .clamp(1.0, f64::from(MOST_LAUNCHES));
+        let affordable = (most_s / estimate.cost_s).floor().max(1.0);
+        let launches = wanted.min(affordable) as u32;
+        Batches {
             launches,
-            converged,
-            clock_hz: median(&self.clocks),
-            power_w: median(&self.powers),
-            temperature_c: self.temperature,
-            throttle: self.throttle,
+            sample_cost_s: estimate.cost_s * f64::from(launches),
+            most: FIRST_BATCH,
         }
+    }
+
+    /// Seconds of one launch, from each sample of the next batch, which ends within `left_s` if
+    /// one sample does.
+    fn take(
+        &mut self,
+        device: &mut dyn Device,
+        subject: Subject<'_>,
+        left_s: f64,
+    ) -> Result<Vec<f64>> {
+        let fitting = (BATCH_S.min(left_s) / self.sample_cost_s).clamp(1.0, MOST_SAMPLES) as u32;
+        let batch = fitting.min(self.most);
+        let start = Instant::now();
+        let times = device.time(
+            subject.problem,
+            subject.operands,
+            subject.cache,
+            self.launches,
+            batch,
+        )?;
+        self.sample_cost_s = start.elapsed().as_secs_f64() / f64::from(batch);
+        self.most = batch.saturating_mul(2);
+        Ok(times)
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::error::RecordError;
 use super::format::Format;
 use super::read::{Torn, read_bytes};
-use super::row::{Cache, Data, Row};
+use super::row::{Cache, Data, Row, Status};
 
 /// What must be equal for rows of two runs to belong in one file, besides the
 /// schema version.
@@ -18,8 +18,9 @@ pub struct Identity {
     pub ptx_sha256: Option<String>,
 }
 
-/// What tells one point of a sweep from another: every column that is chosen
-/// before measuring, and none that is found by it.
+/// What tells one row of a sweep from another: every column that is chosen
+/// before measuring, none that is found by it, and whether the row is a point's
+/// steady state ([`Row::is_steady_state`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PointKey {
     kernel: String,
@@ -34,6 +35,7 @@ pub struct PointKey {
     cache: Cache,
     data: Data,
     seed: u64,
+    steady: bool,
 }
 
 impl PointKey {
@@ -53,7 +55,14 @@ impl PointKey {
             cache: row.cache,
             data: row.data,
             seed: row.seed,
+            steady: row.is_steady_state(),
         }
+    }
+
+    /// The key without the seed, which does not change the work: what two runs are compared by.
+    #[must_use]
+    pub fn without_seed(self) -> Self {
+        Self { seed: 0, ..self }
     }
 }
 
@@ -110,12 +119,26 @@ pub fn resume(path: &Path, format: Format, run: &Identity) -> Result<Resume, Rec
             path,
         )?;
     }
-    let finished = table.rows.iter().map(PointKey::of).collect();
+    let finished = table.rows.iter().flat_map(keys).collect();
     Ok(Resume {
         finished,
         rows: table.rows,
         torn: table.torn,
     })
+}
+
+/// The keys that a row finishes: a point without a measurement has no steady
+/// state either.
+fn keys(row: &Row) -> Vec<PointKey> {
+    let key = PointKey::of(row);
+    if row.status == Status::Ok {
+        return vec![key];
+    }
+    let steady = PointKey {
+        steady: true,
+        ..key.clone()
+    };
+    vec![key, steady]
 }
 
 fn require_same(

@@ -165,7 +165,9 @@ pub struct Row {
     /// Half-width of that interval over the median, dimensionless.
     #[serde(with = "finite")]
     pub time_rel_noise: Option<f64>,
-    /// Whether the noise fell under its limit before the time ran out.
+    /// Whether the noise fell under its limit before the time ran out; of a
+    /// measured point empty in the row of its steady state, which lasts a given
+    /// time instead ([`Row::is_steady_state`]).
     pub converged: Option<bool>,
     /// Clock of the multiprocessors during the samples, Hz.
     #[serde(with = "finite")]
@@ -238,6 +240,14 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether this row is the steady state of a point that was kept under load
+    /// (`--sustained`). Such a point has two rows: one measured by the stopping
+    /// rule, which fills `converged`, and then this one, which does not.
+    #[must_use]
+    pub fn is_steady_state(&self) -> bool {
+        self.status == Status::Ok && self.converged.is_none()
+    }
+
     /// Names of the columns, in the order they are written.
     pub const COLUMNS: &[&str] = &[
         "schema_version",

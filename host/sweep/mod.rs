@@ -4,29 +4,38 @@
 //! |---|---|
 //! | [`plan`] | what is to be measured, complete before anything happens |
 //! | [`roofs`] | the roofs of the device: datasheet or attributes, and measured in this run |
-//! | [`row`] | a point and what was found about it become a row |
+//! | `visit` | one point is verified and measured |
+//! | `row` | a point and what was found about it become its rows |
+//! | [`above`] | why a point lies above its roof |
 
+pub mod above;
 pub mod plan;
 pub mod roofs;
 mod row;
+mod visit;
 
 pub use plan::{Plan, Point};
 
-use crate::device::{CacheState, Device, DeviceError};
-use crate::kernels::{Bench, Check, bench};
-use crate::measure::{Measurement, measure};
+use crate::device::{Device, DeviceError};
 use crate::record::{Row, Status};
 use roofs::Roofs;
 use row::Provenance;
 use std::time::{Duration, Instant};
+use visit::{Found, Wanted};
 
 /// Follows a sweep. Nothing below the command line prints: it tells an observer.
 pub trait Observer {
     /// Point `index` of the plan begins.
     fn point(&mut self, index: usize, point: &Point);
 
-    /// The roofs of this run are known.
-    fn roofs(&mut self, roofs: &Roofs);
+    /// The roofs of this run are known; the first row comes next.
+    ///
+    /// # Errors
+    /// The sweep ends with what is returned here.
+    fn roofs(&mut self, roofs: &Roofs) -> Result<(), Stop>;
+
+    /// Other processes were seen computing on the device; told once for each set of them.
+    fn neighbours(&mut self, processes: &[u32]);
 
     /// A row is complete.
     ///
@@ -34,7 +43,8 @@ pub trait Observer {
     /// The sweep ends with what is returned here (a full disk, a closed pipe).
     fn row(&mut self, row: &Row) -> Result<(), Stop>;
 
-    /// Whether the row of this point exists already (a run that is resumed).
+    /// Whether this row exists already (a run that is resumed). What tells rows apart is
+    /// [`crate::record::PointKey`].
     fn has(&self, row: &Row) -> bool;
 
     /// Whether to go on; asked between launches.
@@ -94,53 +104,75 @@ pub fn run(
 ) -> Result<Outcome, Stop> {
     let start = Instant::now();
     let mut outcome = Outcome::default();
-    let provenance = Provenance::new(plan, device.info());
-    let pending: Vec<(usize, &Point)> = plan
+    let provenance = Provenance::new(plan);
+    let pending: Vec<(usize, &Point, Wanted)> = plan
         .points
         .iter()
         .enumerate()
-        .filter(|(_, point)| !observer.has(&row::planned(plan, point, device.info(), &provenance)))
+        .map(|(index, point)| {
+            let row = row::planned(plan, point, device.info(), &provenance);
+            (index, point, Wanted::missing(plan, &row, observer))
+        })
+        .filter(|(_, _, wanted)| wanted.any())
         .collect();
     outcome.resumed = plan.points.len() - pending.len();
     if pending.is_empty() {
         return Ok(outcome);
     }
 
+    let mut company = Company::default();
+    company.look(device, observer);
     let roofs_start = Instant::now();
-    let roofs = Roofs::of(plan, device, &|| observer.go_on())?;
-    outcome.budget.roofs = roofs_start.elapsed();
-    observer.roofs(&roofs);
-
     let mut lost: Option<DeviceError> = None;
-    for (index, point) in pending {
+    let roofs = match Roofs::of(plan, device, &|| observer.go_on()) {
+        Ok(roofs) => roofs,
+        // Not the end of the sweep yet: every point gets its row, which says so.
+        Err(Stop::Device(error)) => {
+            lost = Some(error);
+            Roofs::unmeasured(plan, device.info())
+        }
+        Err(stop) => return Err(stop),
+    };
+    outcome.budget.roofs = roofs_start.elapsed();
+    observer.roofs(&roofs)?;
+
+    for (index, point, wanted) in pending {
         if !observer.go_on() {
             return Err(Stop::Interrupted);
         }
         observer.point(index, point);
         let mut row = row::planned(plan, point, device.info(), &provenance);
-        match &lost {
-            Some(error) => row::fail(&mut row, &format!("not run, the device is lost: {error}")),
+        let rows = match &lost {
+            Some(error) => {
+                row::fail(&mut row, &format!("not run, the device is lost: {error}"));
+                vec![row]
+            }
             None => {
-                let found = visit(plan, point, device, &mut outcome.budget, &|| {
+                let found = visit::visit(plan, point, wanted, device, &mut outcome.budget, &|| {
                     observer.go_on()
                 });
                 device.release_all();
                 let Some(found) = found else {
                     return Err(Stop::Interrupted);
                 };
-                row::complete(&mut row, point, &found, &roofs, device.info());
+                let mut rows = row::complete(row, point, &found, &roofs, device.info());
                 if let Found::Failed(error @ DeviceError::Lost { .. }) = found {
                     lost = Some(error);
+                } else if let Some(text) = company.look(device, observer) {
+                    rows.iter_mut().for_each(|row| row::note(row, &text));
                 }
+                rows
             }
+        };
+        for mut row in rows {
+            row::stamp(&mut row);
+            match row.status {
+                Status::Ok => outcome.ok += 1,
+                Status::Skipped => outcome.skipped += 1,
+                Status::Failed => outcome.failed += 1,
+            }
+            observer.row(&row)?;
         }
-        row::stamp(&mut row);
-        match row.status {
-            Status::Ok => outcome.ok += 1,
-            Status::Skipped => outcome.skipped += 1,
-            Status::Failed => outcome.failed += 1,
-        }
-        observer.row(&row)?;
     }
     outcome.budget.total = start.elapsed();
     match lost {
@@ -149,75 +181,27 @@ pub fn run(
     }
 }
 
-/// What became of a point.
-enum Found {
-    /// It was not run.
-    Skipped(String),
-    /// The device failed.
-    Failed(DeviceError),
-    /// The result is wrong: it is not timed.
-    Wrong(Check, crate::device::LaunchFacts),
-    /// It was measured.
-    Measured(Check, crate::device::LaunchFacts, Box<Measurement>),
-}
+/// Other processes on the device, as they were last seen.
+#[derive(Default)]
+struct Company(Vec<u32>);
 
-/// Verifies and measures one point; `None` if it was interrupted.
-fn visit(
-    plan: &Plan,
-    point: &Point,
-    device: &mut dyn Device,
-    budget: &mut Budget,
-    go_on: &dyn Fn() -> bool,
-) -> Option<Found> {
-    let skipped_or_failed = |error| match error {
-        DeviceError::Unsupported(reason) => Found::Skipped(reason),
-        error @ DeviceError::OutOfMemory { .. } => Found::Skipped(error.to_string()),
-        error => Found::Failed(error),
-    };
-    match visit_device(plan, point, device, budget, go_on) {
-        Ok(found) => found,
-        Err(error) => Some(skipped_or_failed(error)),
+impl Company {
+    /// Looks for them; tells the observer if they have changed, and returns a note for the rows
+    /// of the points that were measured beside them.
+    fn look(&mut self, device: &mut dyn Device, observer: &mut dyn Observer) -> Option<String> {
+        let now = device.neighbours();
+        if now.is_empty() {
+            self.0 = now;
+            return None;
+        }
+        if now != self.0 {
+            observer.neighbours(&now);
+        }
+        let pids: Vec<String> = now.iter().map(u32::to_string).collect();
+        self.0 = now;
+        Some(format!(
+            "another process was computing on the device (PID {})",
+            pids.join(", ")
+        ))
     }
-}
-
-/// [`visit`], with the device's errors.
-fn visit_device(
-    plan: &Plan,
-    point: &Point,
-    device: &mut dyn Device,
-    budget: &mut Budget,
-    go_on: &dyn Fn() -> bool,
-) -> crate::device::Result<Option<Found>> {
-    let problem = &point.problem;
-    let needed = bench::bytes_needed(problem, device.info())
-        .map_err(|error| DeviceError::Unsupported(error.to_string()))?;
-    let free = device.free_bytes()?;
-    if needed > free {
-        return Ok(Some(Found::Skipped(format!(
-            "needs {needed} bytes of device memory, {free} are free"
-        ))));
-    }
-    let facts = device.launch_facts(problem)?;
-
-    let verifying = Instant::now();
-    let mut bench = Bench::new(device, problem.clone())?;
-    let check = problem.kernel.kernel().verify(&mut bench)?;
-    budget.verifying += verifying.elapsed();
-    if !check.passed() {
-        return Ok(Some(Found::Wrong(check, facts)));
-    }
-    if !go_on() {
-        return Ok(None);
-    }
-
-    // Verification may have left other values than those to be timed.
-    let filling = Instant::now();
-    bench.fill(problem.data)?;
-    budget.verifying += filling.elapsed();
-    let operands = bench.operands().to_vec();
-    let measuring = Instant::now();
-    let cache = CacheState::from(point.cache);
-    let measured = measure(bench.device, problem, &operands, cache, &plan.rules, go_on)?;
-    budget.measuring += measuring.elapsed();
-    Ok(measured.map(|measured| Found::Measured(check, facts, Box::new(measured))))
 }

@@ -15,6 +15,8 @@ pub struct Plan {
     pub points: Vec<Point>,
     /// When to stop sampling.
     pub rules: Rules,
+    /// Seconds for which each point is kept under load for its steady state, if it is.
+    pub sustained_s: Option<f64>,
     /// Seed of every operand.
     pub seed: u64,
     /// GPUs whose datasheets are known.

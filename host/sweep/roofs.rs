@@ -3,7 +3,7 @@
 use super::{Plan, Stop};
 use crate::device::{CacheState, Device, DeviceError, DeviceInfo, DeviceKind};
 use crate::kernels::{Bench, Data, KernelId, Problem, Size};
-use crate::measure::{Measurement, Rules, measure};
+use crate::measure::{Measurement, Rules, Subject, measure};
 use crate::roofline::model::{Interval, Roofline};
 use crate::roofline::peak::{fp32_peak, memory_peak};
 use crate::roofline::pipe::Pipe;
@@ -21,7 +21,7 @@ pub struct Roofs {
     pub notes: Vec<String>,
 }
 
-/// A measured rate.
+/// A measured rate, or the quotient of two.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     /// From the median of the times.
@@ -31,6 +31,16 @@ pub struct Rate {
 }
 
 impl Roofs {
+    /// The peaks of the device alone.
+    pub(super) fn unmeasured(plan: &Plan, info: &DeviceInfo) -> Self {
+        Roofs {
+            peak: peak(plan, info),
+            measured_flop_per_s: None,
+            measured_byte_per_s: None,
+            notes: Vec::new(),
+        }
+    }
+
     /// Looks up or derives the peaks of the device, and measures its roofs.
     ///
     /// A device error other than a lost device leaves a roof unmeasured, with a note.
@@ -42,12 +52,7 @@ impl Roofs {
         device: &mut dyn Device,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Self, Stop> {
-        let mut roofs = Roofs {
-            peak: peak(plan, device.info()),
-            measured_flop_per_s: None,
-            measured_byte_per_s: None,
-            notes: Vec::new(),
-        };
+        let mut roofs = Roofs::unmeasured(plan, device.info());
         for kernel in [KernelId::Triad, KernelId::Fma] {
             let measured = roof(kernel, plan, device, go_on);
             device.release_all();
@@ -65,6 +70,20 @@ impl Roofs {
             }
         }
         Ok(roofs)
+    }
+
+    /// The ridge point of the two measured roofs in FLOP/byte, and its interval
+    /// ([`Roofline::ridge_interval`]) where both roofs have one.
+    pub fn measured_ridge(&self) -> Option<Rate> {
+        let (flops, bytes) = (self.measured_flop_per_s?, self.measured_byte_per_s?);
+        let interval = flops
+            .interval
+            .zip(bytes.interval)
+            .and_then(|(flops, bytes)| Roofline::ridge_interval(flops, bytes).ok());
+        Some(Rate {
+            median: flops.median / bytes.median,
+            interval,
+        })
     }
 
     /// The roofline that points are placed on, and where it is from: the datasheet's or the
@@ -131,14 +150,12 @@ fn roof(
         min_time_s: plan.rules.min_time_s.min(0.3),
         ..plan.rules
     };
-    let measured = measure(
-        bench.device,
-        &problem,
-        &operands,
-        CacheState::Cold,
-        &rules,
-        go_on,
-    )?;
+    let subject = Subject {
+        problem: &problem,
+        operands: &operands,
+        cache: CacheState::Cold,
+    };
+    let measured = measure(bench.device, subject, &rules, go_on)?;
     let amount = if kernel == KernelId::Fma {
         work.flops
     } else {

@@ -1,11 +1,13 @@
 //! A point and what was found about it become a row.
 
+use super::above::Evidence;
 use super::roofs::Roofs;
-use super::{Found, Plan, Point};
-use crate::device::{DeviceInfo, LaunchFacts};
-use crate::kernels::{Check, KernelId, Size};
+use super::visit::{Found, Measured};
+use super::{Plan, Point};
+use crate::device::{DeviceInfo, LaunchFacts, Throttle};
+use crate::kernels::{Check, KernelId, Size, bench};
 use crate::measure::Measurement;
-use crate::record::{Bound, Cache, Row, Status};
+use crate::record::{Bound, Row, Status};
 use crate::roofline::model;
 use crate::roofline::work::Work;
 
@@ -17,7 +19,7 @@ pub(super) struct Provenance {
 
 impl Provenance {
     /// Asks the system once.
-    pub(super) fn new(plan: &Plan, _: &DeviceInfo) -> Self {
+    pub(super) fn new(plan: &Plan) -> Self {
         let host = gethostname::gethostname().to_string_lossy().into_owned();
         Provenance {
             run_id: plan.run_id.clone(),
@@ -75,40 +77,72 @@ pub(super) fn fail(row: &mut Row, reason: &str) {
     row.reason = Some(reason.to_owned());
 }
 
+/// Adds what a reader should know of the point.
+pub(super) fn note(row: &mut Row, text: &str) {
+    row.reason = Some(match row.reason.take() {
+        Some(reason) => format!("{reason}; {text}"),
+        None => text.to_owned(),
+    });
+}
+
 /// Sets the time at which the point was finished.
 pub(super) fn stamp(row: &mut Row) {
     let now = jiff::Timestamp::now();
     row.timestamp_utc = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
 }
 
-/// Adds what was found.
+/// Completes the rows of a point: the row that was planned, and a second one for the steady
+/// state if it was asked for.
 pub(super) fn complete(
-    row: &mut Row,
+    planned: Row,
     point: &Point,
     found: &Found,
     roofs: &Roofs,
     info: &DeviceInfo,
-) {
-    place_roofs(row, roofs);
+) -> Vec<Row> {
+    let mut row = planned;
+    place_roofs(&mut row, roofs);
     match found {
         Found::Skipped(reason) => {
             row.status = Status::Skipped;
             row.reason = Some(reason.clone());
         }
-        Found::Failed(error) => fail(row, &error.to_string()),
+        Found::Failed(error) => fail(&mut row, &error.to_string()),
         Found::Wrong(check, facts) => {
-            place_launch(row, facts);
-            place_check(row, check);
-            fail(row, check.failure.as_deref().unwrap_or("wrong result"));
+            place_launch(&mut row, facts);
+            place_check(&mut row, check);
+            fail(&mut row, check.failure.as_deref().unwrap_or("wrong result"));
         }
-        Found::Measured(check, facts, measured) => {
-            place_launch(row, facts);
-            place_check(row, check);
-            place_times(row, measured);
-            place_on_roofline(row, point, measured, roofs, info);
+        Found::Measured(measured) => {
+            let Measured {
+                check,
+                facts,
+                burst,
+                steady,
+            } = measured.as_ref();
+            place_launch(&mut row, facts);
+            place_check(&mut row, check);
             row.status = Status::Ok;
+            let place = |measured: &Measurement, mut row: Row| {
+                place_times(&mut row, measured);
+                place_on_roofline(&mut row, point, measured, roofs, info);
+                row
+            };
+            let burst = burst.as_ref().map(|measured| place(measured, row.clone()));
+            let steady = steady.as_ref().map(|(seconds, measured)| {
+                let mut row = place(measured, row.clone());
+                // The stopping rule did not apply: this is what tells the two rows apart.
+                row.converged = None;
+                note(
+                    &mut row,
+                    &format!("steady state: the second half of {seconds} s under load"),
+                );
+                row
+            });
+            return burst.into_iter().chain(steady).collect();
         }
     }
+    vec![row]
 }
 
 fn place_launch(row: &mut Row, facts: &LaunchFacts) {
@@ -140,6 +174,17 @@ fn place_times(row: &mut Row, measured: &Measurement) {
     row.sm_clock_hz = measured.clock_hz;
     row.power_w = measured.power_w;
     row.temperature_c = measured.temperature_c;
+    if measured.thermal_retries > 0 {
+        let last = if measured.throttled_by(Throttle::Thermal) {
+            "and still held back by its temperature"
+        } else {
+            "and no longer held back by its temperature"
+        };
+        note(
+            row,
+            &format!("measured {} times, {last}", measured.thermal_retries + 1),
+        );
+    }
     // `none` is a reading, empty is no reading.
     row.throttle = measured.throttle.as_ref().map(|reasons| {
         let names: Vec<&str> = reasons.iter().map(|reason| reason.name()).collect();
@@ -193,48 +238,17 @@ fn place_on_roofline(
         model::Bound::Latency => Bound::Latency,
     });
     if fraction > 1.0 {
-        row.reason = Some(above_the_roof(point, work, bound, measured, roofs, info));
-    }
-}
-
-/// Why a point lies above its roof, from what is known: never clamped, never without a word.
-fn above_the_roof(
-    point: &Point,
-    work: Work,
-    bound: model::Bound,
-    measured: &Measurement,
-    roofs: &Roofs,
-    info: &DeviceInfo,
-) -> String {
-    let cache = info.cache_bytes;
-    if bound == model::Bound::Memory
-        && let Some(cache) = cache
-        && work.bytes <= 2 * cache
-    {
-        let state = match point.cache {
-            Cache::Warm => "the operands stay in the last-level cache between launches",
-            Cache::Cold => "part of the writes stays in the last-level cache when the launch ends",
+        let evidence = Evidence {
+            fraction,
+            bound,
+            cache: point.cache,
+            bytes,
+            written: bench::bytes_moved(&point.problem, info).map_or(0, |(_, written)| written),
+            cache_bytes: info.cache_bytes,
+            measured_roof: roofs.peak.is_none(),
+            clock_hz: measured.clock_hz,
+            assumed_clock_hz: info.attributes.as_ref().map(|known| known.sm_clock_hz),
         };
-        return format!(
-            "above the memory roof: {} bytes against {cache} of cache; {state}",
-            work.bytes
-        );
-    }
-    if roofs.peak.is_none() {
-        return "above the roof: it was measured by another kernel of this run, and this one is \
-                faster"
-            .to_owned();
-    }
-    let datasheet_clock = info
-        .attributes
-        .as_ref()
-        .map(|attributes| attributes.sm_clock_hz);
-    match (measured.clock_hz, datasheet_clock) {
-        (Some(clock), Some(most)) if clock > most => {
-            format!("above the roof: the clock was {clock:.4e} Hz, the peak assumes {most:.4e} Hz")
-        }
-        _ => "above the roof, and neither cache nor clock explains it: check the peak rates \
-              (`rooftrace peaks`) and the counted bytes"
-            .to_owned(),
+        note(row, &evidence.explain().to_string());
     }
 }

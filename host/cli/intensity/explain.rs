@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::plan::{Kernel, Plan};
+use super::plan::{Dimensions, Kernel, Plan};
 use super::{is_lecture_gemm, work};
 use crate::cli::render::{Cell, Column, CommandError, Format, Sheet};
 use crate::roofline::Roofline;
@@ -138,7 +138,8 @@ fn mistakes(plan: &Plan, right: Work) -> Sheet {
     if plan.kernel.is_gemm() && plan.storage.reads_c {
         // A square count is enough to show it: C is one of the result's two passes.
         if let Some(size) = plan.sizes.first() {
-            let c = size.m as f64 * size.n as f64 * f64::from(plan.storage.c.bits()) / 8.0;
+            let Dimensions { m, n, .. } = (*size).into();
+            let c = m as f64 * n as f64 * f64::from(plan.storage.c.bits()) / 8.0;
             push(
                 "reading C forgotten",
                 flops,

@@ -1,9 +1,8 @@
 //! Arguments of `rooftrace intensity` become a plan: kernel, sizes, storage, pipe.
 
-use std::fmt;
-
 use super::IntensityArgs;
 use crate::cli::render::CommandError;
+use crate::kernels::size::{Size, SizeKind, parse_sizes};
 use crate::roofline::crossover::{self, Crossover, FftBytes};
 use crate::roofline::units::significant;
 use crate::roofline::work::{GemmStorage, Storage};
@@ -95,33 +94,20 @@ impl Kernel {
     }
 }
 
-/// A size: elements of a vector kernel in `n`, or a product's three dimensions.
+/// A size as a work model takes it: elements of a vector kernel in `n`, or a product's three
+/// dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct Dimensions {
     pub m: u64,
     pub n: u64,
     pub k: u64,
-    /// Whether it was written as three dimensions.
-    pub shaped: bool,
 }
 
-impl Size {
-    fn side(n: u64) -> Size {
-        Size {
-            m: n,
-            n,
-            k: n,
-            shaped: false,
-        }
-    }
-}
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.shaped {
-            write!(f, "{}x{}x{}", self.m, self.n, self.k)
-        } else {
-            write!(f, "{}", self.n)
+impl From<Size> for Dimensions {
+    fn from(size: Size) -> Self {
+        match size {
+            Size::Elements(n) => Dimensions { m: n, n, k: n },
+            Size::Matrix { m, n, k } => Dimensions { m, n, k },
         }
     }
 }
@@ -139,14 +125,12 @@ impl Plan {
     pub fn new(args: &IntensityArgs) -> Result<Plan, CommandError> {
         let kernel = args.kernel;
         let gemm = kernel.is_gemm();
-        let sizes = parse_sizes(&args.sizes)?;
-        if let (false, Some(size)) = (gemm, sizes.iter().find(|s| s.shaped)) {
-            let problem = format!(
-                "\"{size}\" given for {}, which is one-dimensional",
-                kernel.id()
-            );
-            return Err(flag("--sizes", problem, "a number of elements N"));
-        }
+        let kind = if gemm {
+            SizeKind::Matrix
+        } else {
+            SizeKind::Elements
+        };
+        let sizes = parse_sizes(&args.sizes, kind)?;
         for (name, given) in [
             ("--beta", args.beta.is_some()),
             ("--out-type", args.out_type.is_some()),
@@ -229,71 +213,4 @@ fn flag(flag: &'static str, problem: String, allowed: &str) -> CommandError {
         problem,
         allowed: allowed.to_owned(),
     }
-}
-
-const ALLOWED_SIZES: &str = "N, MxNxK or A..B (doubling), separated by commas, from 1; suffixes \
-     k M G (decimal) and Ki Mi Gi (binary)";
-
-/// The size grammar that this command needs: N, MxNxK, A..B with doubling.
-fn parse_sizes(text: &str) -> Result<Vec<Size>, CommandError> {
-    let mut sizes = Vec::new();
-    for item in text.split(',').map(str::trim) {
-        let bad = || {
-            flag(
-                "--sizes",
-                format!("\"{item}\" is not a size"),
-                ALLOWED_SIZES,
-            )
-        };
-        if let Some((from, to)) = item.split_once("..") {
-            let (from, to) = (number(from).ok_or_else(bad)?, number(to).ok_or_else(bad)?);
-            if from > to {
-                let problem = format!("\"{item}\" runs downwards");
-                return Err(flag("--sizes", problem, "A..B with A not above B"));
-            }
-            let doubled = std::iter::successors(Some(from), |n| n.checked_mul(2));
-            sizes.extend(doubled.take_while(|n| *n <= to).map(Size::side));
-            if sizes.last() != Some(&Size::side(to)) {
-                sizes.push(Size::side(to));
-            }
-        } else if item.contains('x') {
-            let dimensions: Vec<u64> = item
-                .split('x')
-                .map(|d| number(d).ok_or_else(bad))
-                .collect::<Result<_, _>>()?;
-            let [m, n, k] = dimensions[..] else {
-                return Err(bad());
-            };
-            sizes.push(Size {
-                m,
-                n,
-                k,
-                shaped: true,
-            });
-        } else {
-            sizes.push(Size::side(number(item).ok_or_else(bad)?));
-        }
-    }
-    Ok(sizes)
-}
-
-fn number(text: &str) -> Option<u64> {
-    const SUFFIXES: [(&str, u64); 6] = [
-        ("Ki", 1 << 10),
-        ("Mi", 1 << 20),
-        ("Gi", 1 << 30),
-        ("k", 1_000),
-        ("M", 1_000_000),
-        ("G", 1_000_000_000),
-    ];
-    let text = text.trim();
-    let suffix = SUFFIXES
-        .iter()
-        .find_map(|(s, scale)| Some((text.strip_suffix(s)?, *scale)));
-    let (digits, scale) = suffix.unwrap_or((text, 1));
-    digits
-        .parse::<u64>()
-        .ok()
-        .filter(|n| *n > 0)?
-        .checked_mul(scale)
 }

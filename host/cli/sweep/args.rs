@@ -38,7 +38,7 @@ pub struct SweepArgs {
     pub cache: CacheArg,
 
     /// File for the rows, or `-` for stdout instead of the table;
-    /// without it results/local/<kernel>-<device>-<time>.csv
+    /// without it `results/local/KERNEL-DEVICE-TIME.csv`
     #[arg(short, long, value_name = "PATH")]
     pub out: Option<PathBuf>,
 
@@ -74,6 +74,11 @@ pub struct SweepArgs {
     /// [default: 0.005]
     #[arg(long, value_name = "F")]
     pub noise: Option<f64>,
+
+    /// Then keep each point under load for S seconds and give its steady state, the second half,
+    /// a row of its own
+    #[arg(long, value_name = "S")]
+    pub sustained: Option<f64>,
 
     /// A first look: few sizes, short sampling (2 % noise)
     #[arg(long)]

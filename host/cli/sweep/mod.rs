@@ -14,11 +14,12 @@ pub use args::SweepArgs;
 
 use super::Verbosity;
 use super::error::CliError;
+use super::render::CommandError;
 use crate::device::cuda::Ptx;
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::record::{self, Envelope, Identity, OnExisting, Resume, Row};
 use crate::roofline::db::Database;
-use crate::sweep::roofs::Roofs;
+use crate::sweep::roofs::{Rate, Roofs};
 use crate::sweep::{self, Budget, Observer, Outcome, Point, Stop};
 use request::Request;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ use view::View;
 pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let request = Request::parse(args)?;
     let database =
-        Database::load(request.spec.as_deref()).map_err(|e| CliError::Usage(e.to_string()))?;
+        Database::load(request.spec.as_deref()).map_err(CommandError::from)?;
     let ptx = request
         .ptx
         .as_deref()
@@ -53,12 +54,16 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
         OnExisting::Append => record::resume(out.path(), request.format, &identity(&info))?,
         _ => Resume::default(),
     };
-    let envelope = Envelope::new(
-        plan.run_id.clone(),
-        std::env::args().collect(),
-        environment(&info),
-    );
-    let sink = record::open(&out, request.format, request.on_existing, &envelope)?;
+    let file = File {
+        destination: out.clone(),
+        format: request.format,
+        on_existing: request.on_existing,
+        envelope: Envelope::new(
+            plan.run_id.clone(),
+            std::env::args().collect(),
+            environment(&info),
+        ),
+    };
 
     let rows_on_stdout = matches!(out, record::Destination::Stdout);
     let view = View::new(verbosity, rows_on_stdout, plan.points.len());
@@ -70,7 +75,8 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     }
     view.header();
     let mut follower = Follower {
-        sink: Some(sink),
+        file,
+        sink: None,
         resume,
         interrupted,
         view,
@@ -79,10 +85,12 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let Follower { sink, mut view, .. } = follower;
     let written = sink.map(|sink| sink.finish()).transpose()?.unwrap_or(0);
     view.finish();
-    if let record::Destination::File(path) = &out {
+    if let record::Destination::File(path) = &out
+        && written > 0
+    {
         view.notice(&format!("{written} rows in {}", path.display()));
     }
-    conclude(outcome, &mut view)
+    conclude(outcome, &out, &view)
 }
 
 /// Sets a flag on SIGINT and SIGTERM; a second signal ends the program at once.
@@ -129,8 +137,18 @@ fn environment(info: &DeviceInfo) -> serde_json::Map<String, serde_json::Value> 
     }
 }
 
+/// The file for the rows, before it is opened.
+struct File {
+    destination: record::Destination,
+    format: record::Format,
+    on_existing: OnExisting,
+    envelope: Envelope,
+}
+
 /// Hands rows to the file and to the view.
 struct Follower {
+    file: File,
+    /// Opened when the roofs are known, which the envelope names.
     sink: Option<Box<dyn record::RowSink>>,
     resume: Resume,
     interrupted: Arc<AtomicBool>,
@@ -142,8 +160,28 @@ impl Observer for Follower {
         self.view.point(index, point);
     }
 
-    fn roofs(&mut self, roofs: &Roofs) {
+    fn roofs(&mut self, roofs: &Roofs) -> Result<(), Stop> {
         self.view.roofs(roofs);
+        let file = &mut self.file;
+        file.envelope
+            .environment
+            .insert("roofs".to_owned(), in_envelope(roofs));
+        self.sink = Some(record::open(
+            &file.destination,
+            file.format,
+            file.on_existing,
+            &file.envelope,
+        )?);
+        Ok(())
+    }
+
+    fn neighbours(&mut self, processes: &[u32]) {
+        let pids: Vec<String> = processes.iter().map(u32::to_string).collect();
+        self.view.notice(&format!(
+            "warning: another process is computing on this device (PID {}): the times of both \
+             suffer. Wait for it to end, or measure another device; the rows are marked",
+            pids.join(", ")
+        ));
     }
 
     fn row(&mut self, row: &Row) -> Result<(), Stop> {
@@ -163,31 +201,68 @@ impl Observer for Follower {
     }
 }
 
+/// The roofs in the environment of a JSON document: rates in FLOP/s and byte/s, ridge points in
+/// FLOP/byte, intervals from the 95 % intervals of the medians.
+fn in_envelope(roofs: &Roofs) -> serde_json::Value {
+    let rate = |rate: Option<Rate>| {
+        rate.map(|rate| {
+            serde_json::json!({
+                "median": rate.median,
+                "low": rate.interval.map(|interval| interval.low),
+                "high": rate.interval.map(|interval| interval.high),
+            })
+        })
+    };
+    let peak = roofs.peak.as_ref().map(|(peak, source)| {
+        serde_json::json!({
+            "flop_per_s": peak.peak_flop_per_s,
+            "byte_per_s": peak.peak_byte_per_s,
+            "ridge_flop_per_byte": peak.ridge(),
+            "source": source,
+        })
+    });
+    serde_json::json!({
+        "peak": peak,
+        "measured": {
+            "flop_per_s": rate(roofs.measured_flop_per_s),
+            "byte_per_s": rate(roofs.measured_byte_per_s),
+            "ridge_flop_per_byte": rate(roofs.measured_ridge()),
+        },
+        "notes": roofs.notes,
+    })
+}
+
 /// Says how it ended, and finds the exit code.
-fn conclude(outcome: Result<Outcome, Stop>, view: &mut View) -> Result<(), CliError> {
+fn conclude(
+    outcome: Result<Outcome, Stop>,
+    out: &record::Destination,
+    view: &View,
+) -> Result<(), CliError> {
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(Stop::Interrupted) => {
-            return Err(CliError::Interrupted(
-                "interrupted; the rows of all finished points are in the file, and --resume \
-                 continues it"
-                    .to_owned(),
-            ));
+            return Err(CliError::Interrupted(match out {
+                record::Destination::File(path) => format!(
+                    "interrupted; the rows of all finished points are in {0}, and --out {0} \
+                     --resume continues it",
+                    path.display()
+                ),
+                record::Destination::Stdout => {
+                    "interrupted; the rows of all finished points were written".to_owned()
+                }
+            }));
         }
         Err(Stop::Record(error)) => return Err(error.into()),
         Err(Stop::Device(error)) => return Err(error.into()),
     };
     if outcome.resumed > 0 {
-        view.notice(&format!(
-            "{} points were in the file already",
-            outcome.resumed
-        ));
+        view.notice(&format!("{} in the file already", points(outcome.resumed)));
     }
     view.detail(&budget(&outcome.budget));
     if outcome.skipped > 0 {
         view.notice(&format!(
-            "{} points skipped; their rows say why",
-            outcome.skipped
+            "{} skipped; the rows say why",
+            points(outcome.skipped)
         ));
     }
     if outcome.failed > 0 {
@@ -218,4 +293,12 @@ fn budget(budget: &Budget) -> String {
             0.0
         }
     )
+}
+
+/// `1 point`, `2 points`.
+fn points(count: usize) -> String {
+    match count {
+        1 => "1 point".to_owned(),
+        _ => format!("{count} points"),
+    }
 }

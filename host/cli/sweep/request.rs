@@ -4,8 +4,8 @@
 use super::args::{CacheArg, DataArg, SweepArgs};
 use crate::cli::error::CliError;
 use crate::cli::nearest::unknown;
-use crate::cli::sizes::{Size, parse_sizes};
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
+use crate::kernels::size::{Size, parse_sizes};
 use crate::kernels::{Data, KernelId, Problem};
 use crate::measure::Rules;
 use crate::record::{Cache, Destination, Format, OnExisting};
@@ -40,6 +40,8 @@ pub struct Request {
     pub max_time_s: Option<f64>,
     /// `--noise`.
     pub noise: Option<f64>,
+    /// `--sustained`, in seconds.
+    pub sustained_s: Option<f64>,
     /// `--quick`.
     pub quick: bool,
     /// `--spec`.
@@ -92,6 +94,7 @@ impl Request {
             min_time_s: positive("--min-time", args.min_time, "seconds, such as 0.5")?,
             max_time_s: positive("--max-time", args.max_time, "seconds, such as 3")?,
             noise: positive("--noise", args.noise, "a fraction, such as 0.005 for 0.5 %")?,
+            sustained_s: positive("--sustained", args.sustained, "seconds, such as 30")?,
             quick: args.quick,
             spec: args.spec.clone(),
             ptx: args.ptx.clone(),
@@ -135,6 +138,7 @@ impl Request {
             run_id: run_id(),
             points,
             rules,
+            sustained_s: self.sustained_s,
             seed: self.seed,
             database,
         })
@@ -230,7 +234,10 @@ impl Request {
 }
 
 /// The kernels that were named, each once, in the order given.
-fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
+///
+/// # Errors
+/// [`CliError::Usage`] names the one that is unknown, and the nearest known.
+pub fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
     let names = || KernelId::ALL.map(KernelId::name);
     let mut ids = Vec::new();
     for name in given.iter().flat_map(|word| word.split(',')).map(str::trim) {
@@ -260,9 +267,12 @@ fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
 }
 
 /// Sizes of a kernel.
-fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
+///
+/// # Errors
+/// [`CliError::Usage`] says what is wrong with them.
+pub fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
     parse_sizes(text, id.kernel().size_kind())
-        .map_err(|error| CliError::Usage(format!("--sizes for {}: {error}", id.name())))
+        .map_err(|error| CliError::Usage(format!("{}: {error}", id.name())))
 }
 
 /// Checks a number that must be above 0.

@@ -4,7 +4,7 @@ use crate::cli::Verbosity;
 use crate::record::{Cache, Row, Status};
 use crate::roofline::units::engineering;
 use crate::sweep::Point;
-use crate::sweep::roofs::Roofs;
+use crate::sweep::roofs::{Rate, Roofs};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 
@@ -104,12 +104,25 @@ impl View {
                 peak.ridge()
             ));
         }
-        if let (Some(flops), Some(bytes)) = (roofs.measured_flop_per_s, roofs.measured_byte_per_s) {
+        let rate = |rate: Rate, show: &dyn Fn(f64) -> String| match rate.interval {
+            Some(interval) => format!(
+                "{} ({} to {})",
+                show(rate.median),
+                show(interval.low),
+                show(interval.high)
+            ),
+            None => show(rate.median),
+        };
+        if let (Some(flops), Some(bytes), Some(ridge)) = (
+            roofs.measured_flop_per_s,
+            roofs.measured_byte_per_s,
+            roofs.measured_ridge(),
+        ) {
             self.detail(&format!(
-                "measured roofs: {} (fma), {} (triad), ridge {:.1} FLOP/byte",
-                engineering(flops.median, "FLOP/s"),
-                engineering(bytes.median, "B/s"),
-                flops.median / bytes.median
+                "measured roofs: fma {}, triad {}, ridge {} FLOP/byte",
+                rate(flops, &|value| engineering(value, "FLOP/s")),
+                rate(bytes, &|value| engineering(value, "B/s")),
+                rate(ridge, &|value| format!("{value:.2}"))
             ));
         }
     }
@@ -125,6 +138,7 @@ impl View {
             _ => row.n.to_string(),
         };
         let check = match row.status {
+            Status::Ok if row.is_steady_state() => "ok, steady state".to_owned(),
             Status::Ok => "ok".to_owned(),
             Status::Skipped => format!("skipped: {}", row.reason.as_deref().unwrap_or_default()),
             Status::Failed => format!("FAILED: {}", row.reason.as_deref().unwrap_or_default()),

@@ -33,7 +33,7 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
                         #[inline(always)]
                         || {
                             for (y, x) in y.iter_mut().zip(x) {
-                                *y = SCALAR * x + *y;
+                                *y += SCALAR * x;
                             }
                         },
                     );

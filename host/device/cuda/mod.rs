@@ -198,4 +198,8 @@ impl Device for CudaDevice {
     fn telemetry(&mut self) -> Result<Telemetry> {
         self.observe()
     }
+
+    fn neighbours(&mut self) -> Vec<u32> {
+        self.probe.neighbours()
+    }
 }

@@ -111,6 +111,16 @@ impl Probe {
         self.device()?.memory_bus_width().ok()
     }
 
+    /// Other processes that compute on this GPU.
+    pub(super) fn neighbours(&self) -> Vec<u32> {
+        let listed = self
+            .device()
+            .and_then(|device| device.running_compute_processes().ok())
+            .unwrap_or_default();
+        let pids: Vec<u32> = listed.iter().map(|process| process.pid).collect();
+        others(std::process::id(), &pids)
+    }
+
     /// Power, temperature and throttle reasons.
     fn observe(&self) -> Telemetry {
         let Some(device) = self.device() else {
@@ -128,6 +138,22 @@ impl Probe {
                 .map(f64::from),
             throttle: device.current_throttle_reasons().ok().map(throttle),
         }
+    }
+}
+
+/// The processes other than `own` among those that NVML lists.
+///
+/// In a container NVML may list the host's numbers, among which this process has another one:
+/// then a single entry is taken for it, and of several one cannot be told from the others.
+fn others(own: u32, listed: &[u32]) -> Vec<u32> {
+    let mut others: Vec<u32> = listed.iter().copied().filter(|&pid| pid != own).collect();
+    others.sort_unstable();
+    others.dedup();
+    let named = listed.contains(&own);
+    if named || others.len() > 1 {
+        others
+    } else {
+        Vec::new()
     }
 }
 
@@ -158,5 +184,37 @@ impl CudaDevice {
             clock_hz: credible.then_some(hz),
             ..observed
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_process_is_no_neighbour() {
+        assert!(others(7, &[]).is_empty());
+        assert!(others(7, &[7]).is_empty());
+        assert_eq!(others(7, &[9, 7, 8, 9]), [8, 9]);
+    }
+
+    #[test]
+    fn under_another_numbering_one_entry_is_this_process() {
+        assert!(others(7, &[4711]).is_empty());
+        assert_eq!(others(7, &[4711, 4712]), [4711, 4712]);
+    }
+
+    #[test]
+    fn only_what_holds_the_clock_back_counts_as_throttle() {
+        let idle = ThrottleReasons::GPU_IDLE | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING;
+        assert!(throttle(idle).is_empty());
+        assert_eq!(
+            throttle(ThrottleReasons::SW_POWER_CAP | ThrottleReasons::HW_THERMAL_SLOWDOWN),
+            [Throttle::PowerCap, Throttle::Thermal]
+        );
+        assert_eq!(
+            throttle(ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN),
+            [Throttle::Hardware]
+        );
     }
 }

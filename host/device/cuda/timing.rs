@@ -6,10 +6,11 @@
 
 use super::launch::Parameters;
 use super::{CudaDevice, call};
-use crate::device::{Region, Result};
+use crate::device::{DeviceError, Region, Result};
 use crate::kernels::Problem;
+use cust::error::CudaError;
 use cust::event::{Event, EventFlags};
-use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::memory::{CopyDestination, DeviceBuffer, mem_get_info};
 
 /// Bytes of each buffer of the sweep, over the bytes of the L2.
 const SWEEP_FACTOR: u64 = 2;
@@ -19,6 +20,11 @@ const UNKNOWN_L2_BYTES: u64 = 256 << 20;
 
 /// Cold launches that are put on the stream at a time.
 const COLD_BATCH: usize = 64;
+
+/// Nanoseconds by which the stream is kept busy before a cold batch: the host's head start. The
+/// sweep of the L2 before each launch takes longer than putting it and the launch on the stream
+/// does, so that the head start never shrinks.
+const HEAD_START_NS: u64 = 200_000;
 
 /// Nanoseconds that the host takes, at most, to put one launch on the stream.
 const ENQUEUE_NS: u64 = 8_000;
@@ -74,6 +80,7 @@ impl CudaDevice {
         let mut times = Vec::with_capacity(total);
         while times.len() < total {
             let batch = (total - times.len()).min(COLD_BATCH);
+            self.spin(HEAD_START_NS)?;
             for events in &self.events[..batch] {
                 self.sweep_l2()?;
                 events
@@ -141,12 +148,22 @@ impl CudaDevice {
         }
         let bytes = SWEEP_FACTOR * self.info.cache_bytes.unwrap_or(UNKNOWN_L2_BYTES);
         let words = (bytes / 4) as usize;
-        let zeroed = |words| DeviceBuffer::zeroed(words).map_err(|e| call("cuMemAlloc", e));
-        self.sweep = Some(L2Sweep {
-            written: zeroed(words)?,
-            read: zeroed(words)?,
-            sink: zeroed(1)?,
-        });
+        let sweep = || {
+            Ok(L2Sweep {
+                written: DeviceBuffer::zeroed(words)?,
+                read: DeviceBuffer::zeroed(words)?,
+                sink: DeviceBuffer::zeroed(1)?,
+            })
+        };
+        self.sweep = Some(sweep().map_err(|error| match error {
+            // The operands left no room: this point does not fit, others do.
+            CudaError::OutOfMemory => DeviceError::OutOfMemory {
+                device: self.info.name.clone(),
+                needed: 2 * bytes,
+                free: mem_get_info().map_or(0, |(free, _)| free as u64),
+            },
+            error => call("cuMemAlloc", error),
+        })?);
         Ok(())
     }
 

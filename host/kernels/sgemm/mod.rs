@@ -68,6 +68,12 @@ impl Kernel for Sgemm {
         }
     }
 
+    fn ragged_sizes(&self) -> &'static str {
+        "1..5:+1,15..17:+1,31..33:+1,63..65:+1,127..129:+1,255,257,1000,1025,\
+         1x1x4097,1x4097x1,4097x1x1,3x5x7,17x33x65,129x65x257,257x129x31,2x1000x3,1000x3x2,\
+         64x2048x512,1030x514x66"
+    }
+
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
         let (m, n, k) = problem.matrix();
         work::sgemm(m, n, k)

@@ -39,23 +39,26 @@ thread_local! {
 /// The driver, or why it cannot be opened.
 ///
 /// # Errors
-/// What the loader said about each name tried.
+/// What the loader said.
 pub fn library() -> Result<&'static Library, &'static str> {
     let opened = LIBRARY.get_or_init(|| {
-        let mut reasons = Vec::new();
+        let mut reason = None;
         for name in NAMES {
             // SAFETY: the driver's initialisers have no precondition; the library stays open
             // until the process ends.
             match unsafe { Library::new(*name) } {
                 Ok(library) => return Ok(library),
+                // The first name is the one that matters; the loader's own words are in the
+                // source of the error.
                 Err(error) => {
-                    // The loader's own words are in the source of the error.
-                    let cause = error.source().map(ToString::to_string);
-                    reasons.push(cause.unwrap_or_else(|| format!("{name}: {error}")));
+                    reason.get_or_insert_with(|| {
+                        let cause = error.source().map(ToString::to_string);
+                        cause.unwrap_or_else(|| format!("{name}: {error}"))
+                    });
                 }
             }
         }
-        Err(reasons.join("; "))
+        Err(reason.unwrap_or_default())
     });
     opened.as_ref().map_err(String::as_str)
 }
@@ -109,15 +112,14 @@ fn describe(code: Code) -> String {
         // SAFETY: the type of cuGetErrorName and cuGetErrorString.
         let function: Describe = unsafe { symbol(name) }?;
         let mut text = std::ptr::null();
-        // SAFETY: `text` receives the address of a string that the driver never frees.
+        // SAFETY: `text` receives the address of a string.
         let found = unsafe { function(code, &mut text) };
-        (found == SUCCESS && !text.is_null())
-            // SAFETY: as above.
-            .then(|| {
-                unsafe { CStr::from_ptr(text) }
-                    .to_string_lossy()
-                    .into_owned()
-            })
+        if found != SUCCESS || text.is_null() {
+            return None;
+        }
+        // SAFETY: the driver's string ends with 0 and is never freed.
+        let text = unsafe { CStr::from_ptr(text) };
+        Some(text.to_string_lossy().into_owned())
     };
     match (ask(c"cuGetErrorName"), ask(c"cuGetErrorString")) {
         (Some(name), Some(text)) => format!("{name} ({code}): {text}"),

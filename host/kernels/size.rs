@@ -1,4 +1,4 @@
-//! The size grammar of `--sizes`.
+//! Problem sizes, and the grammar of `--sizes`.
 //!
 //! ```text
 //! list  = item { "," item }
@@ -165,11 +165,11 @@ pub enum SizeError {
 ///
 /// # Examples
 /// ```
-/// use rooftrace::cli::sizes::{Size, SizeKind, parse_sizes};
+/// use rooftrace::kernels::size::{Size, SizeKind, parse_sizes};
 ///
 /// let sizes = parse_sizes("1Ki..6Ki, 100", SizeKind::Elements)?;
 /// assert_eq!(sizes, [1024, 2048, 4096, 6144, 100].map(Size::Elements));
-/// # Ok::<(), rooftrace::cli::sizes::SizeError>(())
+/// # Ok::<(), rooftrace::kernels::size::SizeError>(())
 /// ```
 pub fn parse_sizes(text: &str, kind: SizeKind) -> Result<Vec<Size>, SizeError> {
     if text.trim().is_empty() {

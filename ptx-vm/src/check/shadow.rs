@@ -1,0 +1,394 @@
+//! Shadow of a block's shared memory: who wrote and who read each cell last, and when.
+//!
+//! Time is a vector clock per warp: `clocks[v][w]` is the last epoch of warp `w` that warp `v`
+//! is ordered behind. A barrier joins the clocks of the warps it holds and starts a new epoch
+//! in each; `bar.warp.sync` starts a new epoch in its own (shuffles and votes order no memory). Two accesses of different threads are ordered if the later warp's clock covers the
+//! earlier epoch.
+//!
+//! What units of the hardware do on behalf of threads has clocks of its own: one for bulk copies,
+//! one for the tensor instructions of each warpgroup. A thread is ordered behind such an access
+//! when it has waited for it (`mbarrier`, `wgmma.wait_group`, `cp.async.bulk.wait_group`). An
+//! mbarrier carries the clocks of those that arrive to those that wait.
+//!
+//! A cell remembers its last write and two reads by different threads. With barriers of the
+//! whole block that finds every race that the executed order exhibits; with named barriers of
+//! some warps a third unordered reader can hide behind two ordered ones.
+
+use super::{Checked, FaultKind, Raw};
+
+/// One remembered access: valid, pending, atomic, thread (11 bits), instruction (21), epoch (29).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Touch(pub(super) u64);
+
+pub(super) const VALID: u64 = 1 << 63;
+pub(super) const PENDING: u64 = 1 << 62;
+const ATOMIC: u64 = 1 << 61;
+
+impl Touch {
+    pub(super) fn new(thread: u32, pc: u32, epoch: u32, flags: u64) -> Self {
+        Self(
+            VALID
+                | flags
+                | u64::from(thread & 0x7ff) << 50
+                | u64::from(pc & 0x1f_ffff) << 29
+                | u64::from(epoch & 0x1fff_ffff),
+        )
+    }
+
+    pub(super) fn has(self, flag: u64) -> bool {
+        self.0 & flag != 0
+    }
+
+    pub(super) fn thread(self) -> u32 {
+        (self.0 >> 50) as u32 & 0x7ff
+    }
+
+    fn pc(self) -> u32 {
+        (self.0 >> 29) as u32 & 0x1f_ffff
+    }
+
+    fn epoch(self) -> u32 {
+        self.0 as u32 & 0x1fff_ffff
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cell {
+    pub(super) write: Touch,
+    pub(super) reads: [Touch; 2],
+}
+
+/// How a cell is accessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Read,
+    /// The stored bits equal those in memory.
+    SameWrite,
+    Write,
+    Atomic,
+    /// Issue of a `cp.async`.
+    AsyncIssue,
+}
+
+/// The access being checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Actor {
+    /// Linear thread index within the block.
+    pub thread: u32,
+    pub pc: u32,
+}
+
+/// Shadow cells and clocks of one block.
+#[derive(Debug, Default)]
+pub(crate) struct Shadow {
+    pub(super) cells: Vec<Cell>,
+    /// log2 of the bytes per cell: 0, or 2 where no access is narrower than a word.
+    pub(super) shift: u32,
+    pub(super) warps: usize,
+    /// Warps, the unit of bulk copies, the tensor unit of each warpgroup.
+    pub(super) agents: usize,
+    pub(super) clocks: Vec<u32>,
+    /// The first read of unwritten memory. It waits for the next barrier or the end of the block:
+    /// if another thread writes there before, the kernel lacks a barrier, and the race says more.
+    deferred: Option<(Actor, Box<Raw>)>,
+    pub races: bool,
+    pub uninitialized: bool,
+}
+
+impl Shadow {
+    /// Forgets everything: a new block of `warps` warps with `bytes` of shared memory starts.
+    pub fn reset(&mut self, bytes: usize, narrow: bool, warps: usize) {
+        self.shift = if narrow { 0 } else { 2 };
+        self.cells.clear();
+        self.cells
+            .resize(bytes.div_ceil(1 << self.shift), Cell::default());
+        self.warps = warps;
+        self.deferred = None;
+        self.clocks.clear();
+        self.agents = warps + 1 + warps.div_ceil(4);
+        let n = self.agents;
+        self.clocks.resize(n * n, 0);
+        (0..n).for_each(|w| self.clocks[w * n + w] = 1);
+    }
+
+    /// A barrier that `members` have reached.
+    pub fn join(&mut self, members: &[usize]) {
+        let n = self.agents;
+        let mut joined = vec![0; n];
+        for &m in members {
+            for (j, c) in joined.iter_mut().zip(&self.clocks[m * n..]) {
+                *j = (*j).max(*c);
+            }
+        }
+        for &m in members {
+            self.clocks[m * n..(m + 1) * n].copy_from_slice(&joined);
+            self.clocks[m * n + m] += 1;
+        }
+    }
+
+    /// A warp-wide synchronisation of warp `w`.
+    pub fn warp_sync(&mut self, w: usize) {
+        self.clocks[w * self.agents + w] += 1;
+    }
+
+    /// Whether a read of unwritten memory waits to be reported.
+    pub fn has_deferred(&self) -> bool {
+        self.deferred.is_some()
+    }
+
+    /// That read and who did it.
+    pub fn take_deferred(&mut self) -> Option<(Actor, Box<Raw>)> {
+        self.deferred.take()
+    }
+
+    pub(super) fn ordered(&self, earlier: Touch, actor: Actor) -> bool {
+        let (w, v) = (earlier.thread() as usize / 32, actor.thread as usize / 32);
+        let clock = self.clocks[v * self.agents + w];
+        if w == v {
+            earlier.epoch() < clock
+        } else {
+            earlier.epoch() <= clock
+        }
+    }
+
+    /// Checks and records an access of `bytes` at `offset`, which are within bounds.
+    #[inline]
+    pub fn access(&mut self, offset: u64, bytes: u32, how: Use, actor: Actor) -> Checked<()> {
+        let first = offset as usize >> self.shift;
+        let last = (offset as usize + bytes as usize - 1) >> self.shift;
+        for index in first..=last {
+            self.cell(index, how, actor)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn cell(&mut self, index: usize, how: Use, actor: Actor) -> Checked<()> {
+        let cell = self.cells[index];
+        let w = actor.thread as usize / 32;
+        let epoch = self.clocks[w * self.agents + w];
+        if how == Use::Read {
+            // The common case first: written before the last barrier, or by this thread.
+            let known = cell.write.has(VALID) && !cell.write.has(PENDING);
+            let mine = cell.write.thread() == actor.thread;
+            if !(known && (mine || self.ordered(cell.write, actor))) {
+                self.bad_read(index, cell.write, actor)?;
+            }
+            let touch = Touch::new(actor.thread, actor.pc, epoch, 0);
+            let reads = &mut self.cells[index].reads;
+            if reads[0].thread() == actor.thread || !reads[0].has(VALID) || reads[0].epoch() < epoch
+            {
+                reads[0] = touch;
+            } else {
+                reads[1] = touch;
+            }
+            return Ok(());
+        }
+        if self.races {
+            self.write_conflicts(index, cell, how, actor)?;
+        }
+        let flags = match how {
+            Use::AsyncIssue => PENDING,
+            Use::Atomic => ATOMIC,
+            _ => 0,
+        };
+        if how == Use::Atomic && self.uninitialized && !cell.write.has(VALID) {
+            return Err(self.raw(
+                FaultKind::Uninitialized,
+                index,
+                "atomic on unwritten memory",
+                None,
+            ));
+        }
+        self.cells[index] = Cell {
+            write: Touch::new(actor.thread, actor.pc, epoch, flags),
+            reads: [Touch(0); 2],
+        };
+        Ok(())
+    }
+
+    pub(super) fn bad_read(&mut self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
+        if !write.has(VALID) {
+            if self.uninitialized && self.deferred.is_none() {
+                let mut raw = self.raw(FaultKind::Uninitialized, index, "shared memory", None);
+                raw.lane = actor.thread % 32;
+                self.deferred = Some((actor, raw));
+            }
+        } else if self.races && write.has(PENDING) {
+            let detail = "read before cp.async.wait_group or wait_all";
+            return Err(self.raw(
+                FaultKind::AsyncNotWaited,
+                index,
+                detail,
+                Some(("cp.async", write)),
+            ));
+        } else if self.races && self.by_unit(write) && !self.ordered(write, actor) {
+            let detail = "read before the wait for a bulk copy";
+            return Err(self.raw(
+                FaultKind::AsyncNotWaited,
+                index,
+                detail,
+                Some(("copy", write)),
+            ));
+        } else if self.races && write.thread() != actor.thread && !self.ordered(write, actor) {
+            return Err(self.raw(FaultKind::SharedRace, index, "read", Some(("write", write))));
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_conflicts(
+        &self,
+        index: usize,
+        cell: Cell,
+        how: Use,
+        actor: Actor,
+    ) -> Checked<()> {
+        let name = match how {
+            Use::AsyncIssue => "copy",
+            Use::Atomic => "atomic",
+            _ => "write",
+        };
+        let write = cell.write;
+        if write.has(PENDING) {
+            let detail = format!("{name} while a copy into the same place is in flight");
+            return Err(self.raw(
+                FaultKind::AsyncNotWaited,
+                index,
+                detail,
+                Some(("cp.async", write)),
+            ));
+        }
+        let unordered =
+            |t: Touch| t.has(VALID) && t.thread() != actor.thread && !self.ordered(t, actor);
+        let both_atomic = how == Use::Atomic && write.has(ATOMIC);
+        // One instruction may store the same bits from many lanes.
+        let same = how == Use::SameWrite
+            && write.pc() == actor.pc
+            && write.thread() / 32 == actor.thread / 32;
+        if unordered(write) && self.by_unit(write) {
+            let detail = format!("{name} before the wait for a bulk copy");
+            return Err(self.raw(
+                FaultKind::AsyncNotWaited,
+                index,
+                detail,
+                Some(("copy", write)),
+            ));
+        }
+        if unordered(write) && !both_atomic && !same {
+            return Err(self.raw(FaultKind::SharedRace, index, name, Some(("write", write))));
+        }
+        for read in cell.reads {
+            if unordered(read) && self.by_unit(read) {
+                let detail = format!("{name} while a unit may still read");
+                return Err(self.raw(
+                    FaultKind::AsyncNotWaited,
+                    index,
+                    detail,
+                    Some(("asynchronous read", read)),
+                ));
+            }
+            if unordered(read) {
+                return Err(self.raw(FaultKind::SharedRace, index, name, Some(("read", read))));
+            }
+        }
+        Ok(())
+    }
+
+    /// The copy of `actor` into these bytes has been waited for.
+    pub fn complete(&mut self, offset: u64, bytes: u32, actor: Actor) {
+        let w = actor.thread as usize / 32;
+        let epoch = self.clocks[w * self.agents + w];
+        let first = offset as usize >> self.shift;
+        let last = (offset as usize + bytes as usize - 1) >> self.shift;
+        for index in first..=last {
+            self.cells[index].write = Touch::new(actor.thread, actor.pc, epoch, 0);
+        }
+    }
+
+    fn raw(
+        &self,
+        kind: FaultKind,
+        index: usize,
+        detail: impl Into<String>,
+        other: Option<(&'static str, Touch)>,
+    ) -> Box<Raw> {
+        let mut raw = Raw::at(kind, 0, (index as u64) << self.shift, detail);
+        raw.other = other.map(|(action, touch)| (action, touch.pc(), touch.thread()));
+        raw
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shadow() -> Shadow {
+        let mut shadow = Shadow {
+            races: true,
+            uninitialized: true,
+            ..Shadow::default()
+        };
+        shadow.reset(64, false, 2);
+        shadow
+    }
+
+    fn by(thread: u32) -> Actor {
+        Actor { thread, pc: 7 }
+    }
+
+    #[test]
+    fn a_barrier_orders_and_its_absence_does_not() {
+        let mut s = shadow();
+        s.access(0, 4, Use::Write, by(0)).unwrap();
+        s.access(0, 4, Use::Read, by(0)).unwrap();
+        assert_eq!(
+            s.access(0, 4, Use::Read, by(33)).unwrap_err().kind,
+            FaultKind::SharedRace
+        );
+        assert_eq!(
+            s.access(0, 4, Use::Read, by(1)).unwrap_err().kind,
+            FaultKind::SharedRace
+        );
+        s.join(&[0, 1]);
+        s.access(0, 4, Use::Read, by(33)).unwrap();
+        s.access(0, 4, Use::Read, by(1)).unwrap();
+        assert_eq!(
+            s.access(0, 4, Use::Write, by(1)).unwrap_err().kind,
+            FaultKind::SharedRace
+        );
+        s.join(&[0, 1]);
+        s.access(0, 4, Use::Write, by(1)).unwrap();
+    }
+
+    #[test]
+    fn a_warp_barrier_orders_its_warp_only() {
+        let mut s = shadow();
+        s.access(0, 4, Use::Write, by(0)).unwrap();
+        s.warp_sync(0);
+        s.access(0, 4, Use::Read, by(1)).unwrap();
+        assert_eq!(
+            s.access(0, 4, Use::Read, by(32)).unwrap_err().kind,
+            FaultKind::SharedRace
+        );
+    }
+
+    #[test]
+    fn pending_copies_are_not_readable() {
+        let mut s = shadow();
+        s.access(16, 16, Use::AsyncIssue, by(0)).unwrap();
+        assert_eq!(
+            s.access(20, 4, Use::Read, by(0)).unwrap_err().kind,
+            FaultKind::AsyncNotWaited
+        );
+        s.complete(16, 16, by(0));
+        s.access(20, 4, Use::Read, by(0)).unwrap();
+        assert_eq!(
+            s.access(20, 4, Use::Read, by(40)).unwrap_err().kind,
+            FaultKind::SharedRace
+        );
+        s.access(32, 4, Use::Read, by(0)).unwrap();
+        assert_eq!(s.take_deferred().unwrap().1.kind, FaultKind::Uninitialized);
+        let late = s.access(32, 4, Use::Write, by(33)).unwrap_err();
+        assert_eq!(late.kind, FaultKind::SharedRace);
+    }
+}

@@ -1,0 +1,192 @@
+//! A block: its warps, its shared memory, whose turn it is.
+
+use super::barrier::Barriers;
+use super::mbarrier::{Mbarriers, land};
+use super::warp::{Env, Frozen, Stop, Warp};
+use crate::check::shadow::Shadow;
+use crate::check::{Collision, Fault, FaultKind, Raw};
+use crate::count::collect::Counts;
+use crate::ir::WARP;
+use crate::module::Module;
+
+/// Warp instructions of one turn.
+const TURN: u32 = 4096;
+
+/// Rounds in which every warp that can run only waits for mbarriers, and none changes, after
+/// which the block is stuck. A loop that gives up after some tries has left by then.
+const FRUITLESS_ROUNDS: u32 = 1000;
+
+/// Memory of a block, kept from block to block to spare allocations.
+#[derive(Default)]
+pub(crate) struct Block {
+    warps: Vec<Warp>,
+    shared: Vec<u32>,
+    shadow: Shadow,
+    barriers: Barriers,
+    mbarriers: Mbarriers,
+    issued_products: Vec<u32>,
+}
+
+/// Coordinates of linear thread `thread` in a block of shape `block`.
+pub(crate) fn thread_index(thread: u32, block: [u32; 3]) -> [u32; 3] {
+    [
+        thread % block[0],
+        thread / block[0] % block[1],
+        thread / (block[0] * block[1]),
+    ]
+}
+
+impl Block {
+    /// Runs one block to its end.
+    pub fn run(
+        &mut self,
+        module: &Module,
+        frozen: &Frozen<'_>,
+        counts: &mut Counts,
+        id: [u32; 3],
+        index: u64,
+    ) -> Result<(), Box<Fault>> {
+        let threads: u32 = frozen.launch.block.iter().product();
+        let n = (threads as usize).div_ceil(WARP);
+        self.warps.resize_with(n, Warp::default);
+        for (w, warp) in self.warps.iter_mut().enumerate() {
+            warp.start(frozen, w as u32, threads, id, index);
+        }
+        self.shared.clear();
+        self.shared
+            .resize(frozen.shared_bytes.div_ceil(4) as usize, 0);
+        self.shadow.races = frozen.options.checks.races;
+        self.shadow.uninitialized = frozen.options.checks.uninitialized;
+        self.shadow.reset(
+            frozen.shared_bytes as usize,
+            frozen.program.narrow_shared,
+            n,
+        );
+        self.barriers.reset();
+        self.mbarriers.reset();
+        self.issued_products.clear();
+        self.issued_products.resize(n, 0);
+        let mut env = Env {
+            frozen,
+            shared: &mut self.shared,
+            shadow: &mut self.shadow,
+            mbarriers: &mut self.mbarriers,
+            issued_products: &mut self.issued_products,
+            counts,
+            check_shared: frozen.options.checks.races || frozen.options.checks.uninitialized,
+        };
+        let outcome = schedule(&mut self.warps, &mut self.barriers, &mut env);
+        self.decide(outcome)
+            .map_err(|(w, raw)| describe(module, frozen, &self.warps[w], id, *raw))
+    }
+
+    /// A read of unwritten memory comes before whatever followed from it, save a race, which
+    /// explains it.
+    fn decide(&mut self, outcome: Outcome) -> Outcome {
+        if let Err((_, raw)) = &outcome
+            && matches!(raw.kind, FaultKind::SharedRace | FaultKind::AsyncNotWaited)
+        {
+            return outcome;
+        }
+        match self.shadow.take_deferred() {
+            Some((actor, raw)) => {
+                let w = actor.thread as usize / WARP;
+                self.warps[w].pc = actor.pc;
+                Err((w, raw))
+            }
+            None => outcome,
+        }
+    }
+}
+
+/// A fault comes with the index of its warp.
+type Outcome = Result<(), (usize, Box<Raw>)>;
+
+/// Gives the warps turns until all are done, or until a barrier completes behind a read of
+/// unwritten memory.
+fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) -> Outcome {
+    let (mut issued, mut fruitless) = (0u64, 0);
+    loop {
+        let changes = env.mbarriers.changes;
+        let (mut progress, mut waiter) = (false, None);
+        let mut only_waits = true;
+        for w in 0..warps.len() {
+            if warps[w].is_done() || barriers.holds(w) {
+                continue;
+            }
+            progress = true;
+            let before = warps[w].issued;
+            let stop = warps[w].run(env, TURN).map_err(|raw| (w, raw))?;
+            issued += warps[w].issued - before;
+            if let Stop::Wait = stop {
+                waiter = Some(w);
+            } else {
+                only_waits = false;
+            }
+            if let Stop::Barrier(arrival) = stop {
+                let completed = barriers
+                    .arrive(w, arrival, warps, env)
+                    .map_err(|raw| (w, raw))?;
+                if completed && env.shadow.has_deferred() {
+                    return Ok(());
+                }
+            }
+            if issued > env.frozen.options.max_warp_instructions {
+                let limit = env.frozen.options.max_warp_instructions;
+                let detail = format!("the block has issued more than {limit} warp instructions");
+                return Err((w, Raw::new(FaultKind::InstructionLimit, 0, detail)));
+            }
+        }
+        land(warps, env);
+        if warps.iter().all(Warp::is_done) {
+            return Ok(());
+        }
+        if !progress {
+            return Err(barriers.stuck(warps));
+        }
+        fruitless = if only_waits && env.mbarriers.changes == changes {
+            fruitless + 1
+        } else {
+            0
+        };
+        if let Some(w) = waiter.filter(|_| fruitless > FRUITLESS_ROUNDS) {
+            return Err((w, warps[w].fruitless(env)));
+        }
+    }
+}
+
+/// Adds place and text to a fault.
+fn describe(
+    module: &Module,
+    frozen: &Frozen<'_>,
+    warp: &Warp,
+    id: [u32; 3],
+    raw: Raw,
+) -> Box<Fault> {
+    let shape = frozen.launch.block;
+    let threads: u32 = shape.iter().product();
+    let line = |pc: u32| {
+        frozen
+            .program
+            .code
+            .get(pc as usize)
+            .map_or(0, |op| op.position.line)
+    };
+    let at = line(warp.pc);
+    Box::new(Fault {
+        kind: raw.kind,
+        kernel: frozen.launch.entry.clone(),
+        line: at,
+        text: module.line(at).to_string(),
+        block: id,
+        thread: thread_index(warp.first_thread() + raw.lane, shape),
+        address: raw.address,
+        detail: raw.detail,
+        other: raw.other.map(|(action, pc, thread)| Collision {
+            action: action.to_string(),
+            line: line(pc),
+            text: module.line(line(pc)).to_string(),
+            thread: (thread < threads).then(|| thread_index(thread, shape)),
+        }),
+    })
+}

@@ -1,0 +1,144 @@
+//! Matrix fragments in warps: `ldmatrix`, `stmatrix`, `mma.sync` (PTX ISA, "Warp Level Matrix
+//! Multiply-Accumulate Instructions").
+//!
+//! Tensor cores do not round as IEEE does, and the ISA leaves the order and precision of the
+//! sums open. Here products are exact, sums are formed in double precision, and the result is
+//! rounded once to single precision: exact where the exact result is representable, such as for
+//! small integers, and otherwise more accurate than any hardware.
+
+use super::access::{Group, aligned, in_lane, shared_bounds};
+use super::private::{read_words, write_words};
+use super::round::{BF16, F16, widen};
+use super::warp::{Env, Warp};
+use super::{WARP, lanes};
+use crate::check::shadow::Use;
+use crate::check::{Checked, FaultKind, Raw};
+use crate::ir::{Addr, MatrixTy, Mma, R, Space};
+
+/// Value of a matrix element: 16 bits, or 32 of which TF32 keeps the upper 19.
+pub(super) fn element(ty: MatrixTy, bits: u32) -> f64 {
+    match ty {
+        MatrixTy::F16 => widen(bits & 0xffff, F16),
+        MatrixTy::Bf16 => widen(bits & 0xffff, BF16),
+        MatrixTy::Tf32 => f64::from(f32::from_bits(bits & 0xffff_e000)),
+    }
+}
+
+/// A sum as single precision.
+pub(super) fn rounded(sum: f64) -> u32 {
+    let value = sum as f32;
+    if value.is_nan() {
+        super::round::NAN32
+    } else {
+        value.to_bits()
+    }
+}
+
+impl Warp {
+    /// Warp-wide matrix instructions need all lanes.
+    pub(super) fn whole_warp(&self, active: u32) -> Checked<()> {
+        if active == u32::MAX {
+            return Ok(());
+        }
+        let detail = format!("all 32 lanes are needed, {active:#010x} run");
+        Err(Raw::new(
+            FaultKind::WarpMask,
+            active.trailing_zeros(),
+            detail,
+        ))
+    }
+
+    /// `ldmatrix` and `stmatrix`: lane 8j + i holds the address of row i of matrix j; a lane's
+    /// register j holds elements 2(lane % 4) and the next of row lane / 4 of matrix j, or of
+    /// that column under `.trans`.
+    pub(super) fn matrix(
+        &mut self,
+        env: &mut Env<'_, '_>,
+        (store, transpose): (bool, bool),
+        regs: &[R],
+        addr: Addr,
+        active: u32,
+    ) -> Checked<()> {
+        self.whole_warp(active)?;
+        let providers = u32::MAX >> (32 - 8 * regs.len());
+        let group = Group {
+            space: Space::Shared,
+            mask: providers,
+            offsets: self.addresses(addr),
+        };
+        aligned(&group, 16)?;
+        for lane in lanes(providers) {
+            let at = shared_bounds(env, lane, group.offsets[lane], 16)?;
+            if env.check_shared {
+                let how = if store { Use::Write } else { Use::Read };
+                env.shadow
+                    .access(at, 16, how, self.actor(lane))
+                    .map_err(|raw| in_lane(raw, lane))?;
+            }
+        }
+        for (j, reg) in regs.iter().enumerate() {
+            for lane in 0..WARP {
+                for half in 0..2 {
+                    let (line, position) = (lane / 4, 2 * (lane % 4) + half);
+                    let (row, column) = if transpose {
+                        (position, line)
+                    } else {
+                        (line, position)
+                    };
+                    let at = group.offsets[8 * j + row] as usize + 2 * column;
+                    let register = &mut self.r[*reg as usize][lane];
+                    if store {
+                        write_words(
+                            env.shared,
+                            at,
+                            2,
+                            u64::from(*register >> (16 * half) & 0xffff),
+                        );
+                    } else {
+                        let bits = read_words(env.shared, at, 2) as u32;
+                        *register = *register & !(0xffff << (16 * half)) | bits << (16 * half);
+                    }
+                }
+            }
+        }
+        self.count_shared(env, &group, 16);
+        // A lane moves 4 bytes per matrix, whoever gave the address.
+        env.counts.pcs[self.pc as usize].shared_threads += u64::from(32 - providers.count_ones());
+        Ok(())
+    }
+
+    pub(super) fn mma(&mut self, mma: &Mma, active: u32) -> Checked<()> {
+        self.whole_warp(active)?;
+        let k = mma.k as usize;
+        let (mut a, mut b) = ([[0.0; 16]; 16], [[0.0; 8]; 16]);
+        // Elements per register, and columns that the registers of a row pair cover.
+        let per = if mma.ty == MatrixTy::Tf32 { 1 } else { 2 };
+        for lane in 0..WARP {
+            let (g, t) = (lane / 4, lane % 4);
+            for (i, reg) in mma.a.iter().enumerate() {
+                for e in 0..per {
+                    let bits = self.r[*reg as usize][lane] >> (16 * e);
+                    a[g + 8 * (i % 2)][per * t + e + 4 * per * (i / 2)] = element(mma.ty, bits);
+                }
+            }
+            for (i, reg) in mma.b.iter().enumerate() {
+                for e in 0..per {
+                    let bits = self.r[*reg as usize][lane] >> (16 * e);
+                    b[per * t + e + 4 * per * i][g] = element(mma.ty, bits);
+                }
+            }
+        }
+        let mut out = [[0; WARP]; 4];
+        for lane in 0..WARP {
+            for (i, out) in out.iter_mut().enumerate() {
+                let (row, column) = (lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2);
+                let c = f64::from(f32::from_bits(self.r[mma.c[i] as usize][lane]));
+                out[lane] = rounded((0..k).fold(c, |sum, p| sum + a[row][p] * b[p][column]));
+            }
+        }
+        for (reg, out) in mma.d.iter().zip(&out) {
+            self.set_r(*reg, active, out);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! Matrix instructions, mbarriers, bulk copies.
+
+use super::{Addr, D, Pred, R, Reg};
+
+/// Element types of matrix operands; results are single precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum MatrixTy {
+    F16,
+    Bf16,
+    /// Single precision of which the low 13 bits are ignored.
+    Tf32,
+}
+
+/// `mma.sync` of shape m16n8kK.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Mma {
+    pub ty: MatrixTy,
+    pub k: u32,
+    pub d: [R; 4],
+    pub a: Vec<R>,
+    pub b: Vec<R>,
+    pub c: [R; 4],
+}
+
+/// Where the left operand of `wgmma` is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum WgmmaA {
+    Descriptor(D),
+    Registers([R; 4]),
+}
+
+/// `wgmma.mma_async` of shape m64nNkK.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wgmma {
+    pub ty: MatrixTy,
+    pub n: u32,
+    pub k: u32,
+    pub d: Vec<R>,
+    pub a: WgmmaA,
+    pub b: D,
+    /// Whether the product is added to the accumulators.
+    pub accumulate: Pred,
+    pub negate_a: bool,
+    pub negate_b: bool,
+    /// The operand is stored with its rows (or columns) contiguous instead of k.
+    pub transpose_a: bool,
+    pub transpose_b: bool,
+}
+
+/// An operation on an mbarrier object other than waiting.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Mbarrier {
+    Init {
+        count: R,
+    },
+    Invalidate,
+    Arrive {
+        count: Option<R>,
+        expect: Option<R>,
+        drop: bool,
+        state: Reg,
+    },
+    Expect {
+        bytes: R,
+    },
+    /// `cp.async.mbarrier.arrive`: arrives when the thread's earlier `cp.async` are done. Unless
+    /// `.noinc`, it is expected in addition to the other arrivals.
+    ArriveAfterCopies {
+        extra: bool,
+    },
+}
+
+/// The global side of a bulk copy.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum BulkGlobal {
+    /// So many bytes at an address.
+    Linear { addr: Addr, bytes: R },
+    /// The box of a tensor map at these coordinates, innermost first.
+    Tensor { map: Addr, coordinates: Vec<R> },
+}
+
+/// `cp.async.bulk` and `cp.async.bulk.tensor`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Bulk {
+    pub shared: Addr,
+    pub global: BulkGlobal,
+    /// The mbarrier that counts the bytes of a copy to shared memory; `None` copies to global.
+    pub barrier: Option<Addr>,
+}

@@ -33,8 +33,7 @@ use view::View;
 /// points that failed.
 pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let request = Request::parse(args)?;
-    let database =
-        Database::load(request.spec.as_deref()).map_err(CommandError::from)?;
+    let database = Database::load(request.spec.as_deref()).map_err(CommandError::from)?;
     let ptx = request
         .ptx
         .as_deref()

@@ -7,6 +7,8 @@
 //! | [`device`] | the [`device::Device`] trait and its implementations |
 //! | [`measure`] | timing, cache state, convergence, statistics |
 //! | [`sweep`] | walks a plan: verify, measure, hand each row on |
+//! | [`audit`] | the program checks its own measurements |
+//! | [`counters`] | counted work against the hardware's counters |
 //! | [`record`] | the row, its writers and readers |
 //! | [`figure`] | figures, from rows only |
 //! | [`cli`] | arguments become a plan |
@@ -26,7 +28,9 @@
 //! find_cuda_helper = { path = "…/rooftrace/host/device/cuda/find_cuda_helper" }
 //! ```
 
+pub mod audit;
 pub mod cli;
+pub mod counters;
 pub mod device;
 pub mod figure;
 pub mod kernels;

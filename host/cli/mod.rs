@@ -2,6 +2,7 @@
 //!
 //! One file per command. stdout carries data only; everything else goes to stderr.
 
+pub mod compare;
 pub mod completions;
 pub mod crossover;
 pub mod devices;
@@ -19,6 +20,8 @@ pub mod ridge;
 pub mod sweep;
 pub mod verify;
 
+use crate::device::cuda::Ptx;
+use crate::device::{self, DeviceChoice, DeviceError, Opened};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use error::CliError;
 use std::ffi::OsString;
@@ -113,6 +116,8 @@ pub enum Command {
     Sweep(sweep::SweepArgs),
     /// Check every kernel and variant over ragged sizes
     Verify(verify::VerifyArgs),
+    /// Compare two files of rows point by point; exit code 1 on a real regression
+    Compare(compare::CompareArgs),
     /// Peak rates of a GPU, derived factor by factor
     Peaks(peaks::PeaksArgs),
     /// Ridge points of known GPUs
@@ -168,6 +173,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
     match &cli.command {
         Command::Sweep(args) => sweep::run(args, verbosity),
         Command::Verify(args) => verify::run(args, verbosity, &mut out),
+        Command::Compare(args) => compare::run(args, verbosity, &mut out),
         Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
@@ -180,6 +186,19 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Devices(args) => devices::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
     }
+}
+
+/// Opens the device of `--device`; `ptx` replaces a GPU's embedded PTX.
+///
+/// # Errors
+/// [`CliError::Unavailable`] names the device that was asked for and says what is missing.
+fn open_device(choice: DeviceChoice, ptx: Option<Ptx>) -> Result<Opened, CliError> {
+    device::open(choice, ptx).map_err(|error| match error {
+        DeviceError::Unavailable(reason) if choice != DeviceChoice::Auto => {
+            CliError::Unavailable(format!("--device {choice}: {reason}"))
+        }
+        error => error.into(),
+    })
 }
 
 /// The outcome of a command that computes and prints a table.

@@ -1,4 +1,12 @@
-//! `verify`: every kernel and variant over sizes at which edges show.
+//! `rooftrace verify`: are the results right, and are the measurements what they claim to be?
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `audit` | the self-audit's table |
+//! | `counters` | counted bytes and FLOPs against the hardware's counters |
+
+mod audit;
+mod counters;
 
 use super::Verbosity;
 use super::error::CliError;
@@ -6,16 +14,23 @@ use super::sweep::request::{kernels, sizes};
 use crate::device::{self, DeviceChoice, DeviceError};
 use crate::kernels::{Bench, Check, Data, KernelId, Problem, Size, bench};
 use std::io::Write;
+use std::path::PathBuf;
 
-/// Arguments of `verify`.
+/// Check every kernel and variant over ragged sizes, and audit the measurements.
+///
+/// Results are checked on the device's real output, over sizes at which edges show: around tiles,
+/// vectors and blocks, and matrices with three different sides. With all kernels at their own
+/// sizes the program then audits its measurements: is its peak kernel right of the ridge point,
+/// do its arrays exceed the cache, is time in proportion to work, do zeros run faster, does the
+/// same point give the same time, is a point above its roof explained. Exit code 1 on any failure.
 #[derive(Debug, Clone, clap::Args)]
-#[command(
-    about = "Check every kernel and variant over ragged sizes; exit code 1 if one is wrong",
-    long_about = "Checks the results of every kernel and variant on the device's real output, over \
-                  sizes at which edges show: around tiles, vectors and blocks, and matrices with \
-                  three different sides. Nothing is timed. Exit code 1 if a result is wrong.",
-    after_help = "Examples:\n  rooftrace verify\n  rooftrace verify sgemm --sizes 2360,4097,33x1000x7 --seed 7"
-)]
+#[command(after_help = "Examples:
+  rooftrace verify
+      everything, the audit too
+  rooftrace verify sgemm --sizes 2360,4097,33x1000x7 --seed 7
+      one kernel at these sizes, without the audit
+  rooftrace verify --counters --out counters.csv
+      counted bytes and FLOPs against the GPU's own counters, through Nsight Compute (ncu)")]
 pub struct VerifyArgs {
     /// Kernels, separated by spaces or commas
     #[arg(default_value = "all", value_name = "KERNEL")]
@@ -32,6 +47,22 @@ pub struct VerifyArgs {
     /// Seed of the operands
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
+
+    /// A short audit: a tenth of the sampling
+    #[arg(long, conflicts_with_all = ["counters", "sizes"])]
+    pub quick: bool,
+
+    /// Compare counted bytes and FLOPs with the GPU's counters, through `ncu`, and do nothing else
+    #[arg(long, conflicts_with = "sizes")]
+    pub counters: bool,
+
+    /// File for the report of --counters: CSV, or JSON if it is named so
+    #[arg(short, long, value_name = "PATH", requires = "counters")]
+    pub out: Option<PathBuf>,
+
+    /// Run this launch once, and nothing else: what --counters profiles
+    #[arg(long, value_name = "KERNEL:VARIANT:SIZE", hide = true)]
+    pub once: Vec<String>,
 }
 
 /// The checks of one variant.
@@ -45,11 +76,17 @@ struct Tally {
     worst: Option<f64>,
 }
 
-/// Checks, and prints one line a variant.
+/// Checks, and prints one line a variant; then the audit.
 ///
 /// # Errors
-/// Bad input; no device; [`CliError::Failed`] if a result is wrong.
+/// Bad input; no device; [`CliError::Failed`] if a check fails.
 pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Result<(), CliError> {
+    if !args.once.is_empty() {
+        return counters::once(args);
+    }
+    if args.counters {
+        return counters::run(args, verbosity, out);
+    }
     let plan: Vec<(KernelId, Vec<Size>)> = kernels(&args.kernels)?
         .into_iter()
         .map(|id| {
@@ -60,7 +97,7 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
             Ok((id, sizes(id, text)?))
         })
         .collect::<Result<_, CliError>>()?;
-    let mut opened = device::open(args.device, None)?;
+    let mut opened = super::open_device(args.device, None)?;
     let device = opened.device.as_mut();
     if verbosity >= Verbosity::Normal {
         // If stderr is closed there is nobody to tell.
@@ -73,6 +110,9 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
             failed += tally.failures.len();
             print(out, id, variant.name, &tally)?;
         }
+    }
+    if args.sizes.is_none() && args.kernels == ["all"] {
+        failed += audit::run(device, args.seed, args.quick, out)?;
     }
     match failed {
         0 => Ok(()),

@@ -6,6 +6,7 @@
 //! | [`mod@write`] | opening a file or stream, and the trait that takes rows |
 //! | [`mod@read`] | a file back into rows |
 //! | [`mod@resume`] | which points a file has already |
+//! | [`mod@compare`] | two files point by point: faster, slower, the same |
 //!
 //! ```
 //! use rooftrace::record::{Destination, Envelope, Format, OnExisting, Row, open, read_file};
@@ -21,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod compare;
 mod csv;
 mod destination;
 mod envelope;
@@ -34,6 +36,7 @@ pub mod resume;
 pub mod row;
 pub mod write;
 
+pub use compare::{CompareError, Comparison, Verdict, compare};
 pub use destination::{DEFAULT_FOLDER, Destination, OnExisting};
 pub use envelope::Envelope;
 pub use error::RecordError;

@@ -4,6 +4,7 @@ use super::{Plan, Stop};
 use crate::device::{CacheState, Device, DeviceError, DeviceInfo, DeviceKind};
 use crate::kernels::{Bench, Data, KernelId, Problem, Size};
 use crate::measure::{Measurement, Rules, Subject, measure};
+use crate::roofline::db::Database;
 use crate::roofline::model::{Interval, Roofline};
 use crate::roofline::peak::{fp32_peak, memory_peak};
 use crate::roofline::pipe::Pipe;
@@ -34,7 +35,7 @@ impl Roofs {
     /// The peaks of the device alone.
     pub(super) fn unmeasured(plan: &Plan, info: &DeviceInfo) -> Self {
         Roofs {
-            peak: peak(plan, info),
+            peak: peak(&plan.database, info),
             measured_flop_per_s: None,
             measured_byte_per_s: None,
             notes: Vec::new(),
@@ -100,12 +101,12 @@ impl Roofs {
     }
 }
 
-/// Peak rates of a device that has a datasheet or reports its clocks.
-fn peak(plan: &Plan, info: &DeviceInfo) -> Option<(Roofline, String)> {
+/// Peak rates of a device that has a datasheet or reports its clocks, and where they are from.
+pub fn peak(database: &Database, info: &DeviceInfo) -> Option<(Roofline, String)> {
     if info.kind == DeviceKind::Cpu {
         return None;
     }
-    if let Some(gpu) = plan.database.find_by_driver_name(&info.name)
+    if let Some(gpu) = database.find_by_driver_name(&info.name)
         && let Ok(roofline) = gpu.roofline(Pipe::Fp32)
     {
         return Some((roofline, format!("datasheet of {}", gpu.name)));
@@ -164,8 +165,8 @@ fn roof(
     Ok(measured.map(|measured| rate(amount as f64, &measured)))
 }
 
-/// Elements of each of triad's arrays, or steps of fma's chains.
-fn roof_size(kernel: KernelId, info: &DeviceInfo, free: u64) -> u64 {
+/// Elements of each of triad's arrays with `free` bytes of memory free, or steps of fma's chains.
+pub fn roof_size(kernel: KernelId, info: &DeviceInfo, free: u64) -> u64 {
     match (kernel, info.kind) {
         (KernelId::Fma, DeviceKind::Cuda) => 1 << 16,
         (KernelId::Fma, DeviceKind::Cpu) => 1 << 14,

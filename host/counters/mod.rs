@@ -1,0 +1,441 @@
+//! Counted bytes and FLOPs against the hardware's counters.
+//!
+//! The program runs itself under Nsight Compute, one launch of each [`Job`], and sets what the
+//! work models count beside what the device counted: bytes read from and written to DRAM, each
+//! for itself, and the operations of the fused multiply-adds and of the tensor cores.
+//!
+//! What a kernel wrote last is still in the L2 when it ends, so that small arrays show fewer
+//! bytes written than were counted. At [`JUDGED_BYTES`] an array this no longer matters, and
+//! there the figures must agree within [`TOLERANCE`].
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`ncu`] | what `ncu --csv` prints, read back |
+
+pub mod ncu;
+
+use crate::device::{Device, DeviceError, DeviceInfo, DeviceKind, Result};
+use crate::kernels::size::parse_sizes;
+use crate::kernels::{Bench, Data, KernelId, Problem, Size, bench};
+use ncu::Profile;
+use std::fmt;
+use std::str::FromStr;
+
+/// Largest relative difference between counted and counter.
+pub const TOLERANCE: f64 = 0.02;
+
+/// Bytes of an array from which the DRAM traffic is judged.
+pub const JUDGED_BYTES: u64 = 1 << 30;
+
+/// Bytes that DRAM delivered.
+pub const DRAM_READ: &str = "dram__bytes_read.sum";
+/// Bytes that DRAM took.
+pub const DRAM_WRITE: &str = "dram__bytes_write.sum";
+/// Fused multiply-adds, fp32, of every thread.
+pub const FFMA: &str = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum";
+/// Additions, fp32.
+pub const FADD: &str = "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum";
+/// Multiplications, fp32.
+pub const FMUL: &str = "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum";
+/// Instructions of the tensor cores.
+pub const TENSOR: &str = "sm__inst_executed_pipe_tensor.sum";
+/// DRAM throughput over its peak, in percent: the memory side of the roofline.
+pub const DRAM_PERCENT: &str = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed";
+/// Throughput of the busiest unit of the multiprocessors over its peak, in percent.
+pub const SM_PERCENT: &str = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
+
+/// What is collected.
+pub const METRICS: [&str; 8] = [
+    DRAM_READ,
+    DRAM_WRITE,
+    FFMA,
+    FADD,
+    FMUL,
+    TENSOR,
+    DRAM_PERCENT,
+    SM_PERCENT,
+];
+
+/// One launch that is profiled, written `kernel:variant:size`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Job {
+    /// Kernel.
+    pub kernel: KernelId,
+    /// Name of its variant.
+    pub variant: &'static str,
+    /// Size.
+    pub size: Size,
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.kernel.name(), self.variant, self.size)
+    }
+}
+
+impl FromStr for Job {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let wrong = || format!("`{text}` is no launch; the form is kernel:variant:size");
+        let mut parts = text.split(':');
+        let (Some(kernel), Some(variant), Some(size), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(wrong());
+        };
+        let kernel = KernelId::ALL
+            .into_iter()
+            .find(|id| id.name() == kernel)
+            .ok_or_else(wrong)?;
+        let entry = kernel.kernel();
+        let variant = entry
+            .variants(DeviceKind::Cuda)
+            .iter()
+            .find(|known| known.name == variant)
+            .ok_or_else(wrong)?;
+        let sizes = parse_sizes(size, entry.size_kind()).map_err(|error| error.to_string())?;
+        match sizes.as_slice() {
+            [size] => Ok(Job {
+                kernel,
+                variant: variant.name,
+                size: *size,
+            }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl Job {
+    fn problem(&self, seed: u64) -> Problem {
+        Problem {
+            kernel: self.kernel,
+            variant: self.variant,
+            size: self.size,
+            seed,
+            data: Data::Random,
+        }
+    }
+
+    /// Runs the launch once.
+    ///
+    /// # Errors
+    /// The device's error.
+    pub fn run(&self, device: &mut dyn Device, seed: u64) -> Result<()> {
+        let mut bench = Bench::new(device, self.problem(seed))?;
+        bench.fill(Data::Random)?;
+        let ran = bench.run();
+        device.release_all();
+        ran
+    }
+
+    /// What the work model counts.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] for a size that cannot be launched here.
+    pub fn counted(&self, info: &DeviceInfo) -> Result<Counted> {
+        let problem = self.problem(0);
+        let kernel = self.kernel.kernel();
+        let uncountable =
+            |error: crate::roofline::work::WorkError| DeviceError::Unsupported(error.to_string());
+        let work = kernel.work(&problem, info).map_err(uncountable)?;
+        let (read, written) = bench::bytes_moved(&problem, info).map_err(uncountable)?;
+        let launch = kernel
+            .launch(&problem, info)
+            .map_err(DeviceError::Unsupported)?;
+        let streams = matches!(
+            self.kernel,
+            KernelId::Copy | KernelId::Saxpy | KernelId::Triad
+        );
+        Ok(Counted {
+            entry: launch.entry,
+            read,
+            written,
+            flops: work.flops,
+            fp32: kernel.pipe() == "fp32",
+            judge_bytes: streams && 4 * problem.elements() >= JUDGED_BYTES,
+        })
+    }
+}
+
+/// The launches that are profiled: every streaming variant at [`JUDGED_BYTES`] an array, the
+/// fastest also at smaller sizes; the peak kernel; every variant of the matrix product.
+pub fn jobs() -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for kernel in KernelId::ALL {
+        let sizes: &[Size] = match kernel {
+            KernelId::Copy | KernelId::Saxpy | KernelId::Triad => &[
+                Size::Elements(1 << 20),
+                Size::Elements(1 << 24),
+                Size::Elements(JUDGED_BYTES / 4),
+            ],
+            KernelId::Fma => &[Size::Elements(1 << 14)],
+            _ => &[Size::Matrix {
+                m: 2048,
+                n: 2048,
+                k: 2048,
+            }],
+        };
+        let variants = kernel.kernel().variants(DeviceKind::Cuda);
+        for (index, variant) in variants.iter().enumerate() {
+            // The slower variants at the judged size only.
+            let fastest = index + 1 == variants.len();
+            let from = if fastest { 0 } else { sizes.len() - 1 };
+            jobs.extend(sizes[from..].iter().map(|&size| Job {
+                kernel,
+                variant: variant.name,
+                size,
+            }));
+        }
+    }
+    jobs
+}
+
+/// Arguments of `ncu` before the program to be profiled.
+///
+/// The clocks stay as the card has them: this program changes no settings.
+pub fn ncu_arguments(entries: &[&str]) -> Vec<String> {
+    vec![
+        "--clock-control".to_owned(),
+        "none".to_owned(),
+        "--csv".to_owned(),
+        "--print-units".to_owned(),
+        "base".to_owned(),
+        "--metrics".to_owned(),
+        METRICS.join(","),
+        "--kernel-name".to_owned(),
+        format!("regex:^({})$", entries.join("|")),
+    ]
+}
+
+/// What the work model counts for one launch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counted {
+    /// Entry of the PTX.
+    pub entry: &'static str,
+    /// Compulsory bytes read.
+    pub read: u64,
+    /// Compulsory bytes written.
+    pub written: u64,
+    /// Operations.
+    pub flops: u64,
+    /// Whether the fp32 units do them.
+    pub fp32: bool,
+    /// Whether the bytes are judged: a streaming kernel on large arrays.
+    pub judge_bytes: bool,
+}
+
+/// A launch beside its counters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compared {
+    /// The launch.
+    pub job: Job,
+    /// What was counted.
+    pub counted: Counted,
+    /// Bytes that DRAM delivered.
+    pub dram_read: Option<f64>,
+    /// Bytes that DRAM took.
+    pub dram_written: Option<f64>,
+    /// Operations of the fp32 units, a fused multiply-add counting as two.
+    pub fp32_flops: Option<f64>,
+    /// Instructions of the tensor cores.
+    pub tensor_instructions: Option<f64>,
+    /// DRAM throughput over its peak, 0 to 1.
+    pub dram_fraction: Option<f64>,
+    /// Multiprocessor throughput over its peak, 0 to 1.
+    pub sm_fraction: Option<f64>,
+    /// What does not agree; empty if all that is judged does.
+    pub failures: Vec<String>,
+}
+
+/// Sets each launch beside its counters.
+///
+/// # Errors
+/// Why the profiles are not those of the launches.
+pub fn compare(
+    launches: Vec<(Job, Counted)>,
+    profiles: &[Profile],
+) -> std::result::Result<Vec<Compared>, String> {
+    if launches.len() != profiles.len() {
+        return Err(format!(
+            "{} launches were profiled, {} were planned",
+            profiles.len(),
+            launches.len()
+        ));
+    }
+    launches
+        .into_iter()
+        .zip(profiles)
+        .map(|((job, counted), profile)| {
+            if profile.kernel == counted.entry {
+                Ok(compare_one(job, counted, profile))
+            } else {
+                Err(format!(
+                    "`{}` was profiled where `{}` was to run",
+                    profile.kernel, counted.entry
+                ))
+            }
+        })
+        .collect()
+}
+
+fn compare_one(job: Job, counted: Counted, profile: &Profile) -> Compared {
+    let [read, written] = [DRAM_READ, DRAM_WRITE].map(|name| profile.metric(name));
+    let fp32_flops = [(FFMA, 2.0), (FADD, 1.0), (FMUL, 1.0)]
+        .into_iter()
+        .try_fold(0.0, |sum, (name, flops)| {
+            Some(sum + flops * profile.metric(name)?)
+        });
+    let tensor_instructions = profile.metric(TENSOR);
+    let mut failures = Vec::new();
+    if counted.judge_bytes {
+        failures.extend(differs("bytes read", counted.read, read));
+        failures.extend(differs("bytes written", counted.written, written));
+    }
+    if counted.fp32 {
+        failures.extend(differs("FLOPs", counted.flops, fp32_flops));
+        if let Some(tensor) = tensor_instructions.filter(|&count| count > 0.0) {
+            failures.push(format!(
+                "{tensor} tensor core instructions in a kernel of the fp32 units"
+            ));
+        }
+    }
+    Compared {
+        job,
+        counted,
+        dram_read: read,
+        dram_written: written,
+        fp32_flops,
+        tensor_instructions,
+        dram_fraction: profile.metric(DRAM_PERCENT).map(|percent| percent / 100.0),
+        sm_fraction: profile.metric(SM_PERCENT).map(|percent| percent / 100.0),
+        failures,
+    }
+}
+
+/// What to say if a counter differs by more than [`TOLERANCE`] from what was counted.
+fn differs(what: &str, counted: u64, counter: Option<f64>) -> Option<String> {
+    let Some(counter) = counter else {
+        return Some(format!("{what}: ncu has no counter for them here"));
+    };
+    let expected = counted as f64;
+    if (counter - expected).abs() <= TOLERANCE * expected {
+        return None;
+    }
+    Some(match counted {
+        0 => format!("{what}: none counted, {counter:.4e} by the counters"),
+        _ => format!(
+            "{what}: counters {:+.1} % from the {counted} counted",
+            100.0 * (counter / expected - 1.0)
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copy() -> (Job, Counted) {
+        let job: Job = "copy:vector:268435456".parse().unwrap();
+        let counted = Counted {
+            entry: "copy_vector",
+            read: 1 << 30,
+            written: 1 << 30,
+            flops: 0,
+            fp32: true,
+            judge_bytes: true,
+        };
+        (job, counted)
+    }
+
+    fn profile(read: f64, written: f64, ffma: f64, tensor: f64) -> Profile {
+        let metrics = [
+            (DRAM_READ, read),
+            (DRAM_WRITE, written),
+            (FFMA, ffma),
+            (FADD, 0.0),
+            (FMUL, 0.0),
+            (TENSOR, tensor),
+        ];
+        Profile {
+            kernel: "copy_vector".to_owned(),
+            metrics: metrics
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        }
+    }
+
+    fn failures(profile: Profile) -> Vec<String> {
+        compare(vec![copy()], &[profile]).unwrap()[0]
+            .failures
+            .clone()
+    }
+
+    #[test]
+    fn reads_and_writes_are_judged_apart() {
+        let counted = f64::from(1 << 30);
+        assert!(failures(profile(1.019 * counted, 0.981 * counted, 0.0, 0.0)).is_empty());
+        // Together they would agree to the byte.
+        let apart = failures(profile(1.05 * counted, 0.95 * counted, 0.0, 0.0));
+        assert_eq!(apart.len(), 2, "{apart:?}");
+        assert!(apart[0].contains("bytes read: counters +5.0 %"));
+        assert!(apart[1].contains("bytes written: counters -5.0 %"));
+    }
+
+    #[test]
+    fn operations_that_were_not_counted_fail() {
+        let counted = f64::from(1 << 30);
+        let ffma = failures(profile(counted, counted, 1e6, 0.0));
+        assert!(ffma[0].contains("FLOPs: none counted"), "{ffma:?}");
+        let tensor = failures(profile(counted, counted, 0.0, 8.0));
+        assert!(tensor[0].contains("tensor core"), "{tensor:?}");
+    }
+
+    #[test]
+    fn a_counter_that_is_missing_is_no_agreement() {
+        let mut profile = profile(0.0, f64::from(1 << 30), 0.0, 0.0);
+        profile.metrics.remove(DRAM_READ);
+        let found = failures(profile);
+        assert!(found[0].contains("no counter"), "{found:?}");
+    }
+
+    #[test]
+    fn small_arrays_are_shown_and_not_judged() {
+        let (job, mut counted) = copy();
+        counted.judge_bytes = false;
+        let shown = compare(vec![(job, counted)], &[profile(0.0, 0.0, 0.0, 0.0)]).unwrap();
+        assert!(shown[0].failures.is_empty());
+    }
+
+    #[test]
+    fn profiles_of_other_launches_are_refused() {
+        let other = Profile {
+            kernel: "fill_bits".to_owned(),
+            ..profile(0.0, 0.0, 0.0, 0.0)
+        };
+        assert!(compare(vec![copy()], &[other]).is_err());
+        assert!(compare(vec![copy()], &[]).is_err());
+    }
+
+    #[test]
+    fn jobs_read_back_as_written() {
+        let jobs = jobs();
+        for job in &jobs {
+            assert_eq!(job.to_string().parse::<Job>().as_ref(), Ok(job));
+        }
+        let judged = |job: &&Job| job.size == Size::Elements(JUDGED_BYTES / 4);
+        // Every variant of the three streaming kernels.
+        assert_eq!(jobs.iter().filter(judged).count(), 6);
+        for wrong in [
+            "copy",
+            "copy:vector",
+            "copy:vector:1,2",
+            "copy:x:1",
+            "a:b:1",
+            "copy:vector:1:2",
+        ] {
+            assert!(wrong.parse::<Job>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -10,6 +10,7 @@
 //! | [`audit`] | the program checks its own measurements |
 //! | [`counters`] | counted work against the hardware's counters |
 //! | [`record`] | the row, its writers and readers |
+//! | [`figure`] | figures, from rows only |
 //! | [`cli`] | arguments become a plan |
 //!
 //! Data flows one way: `cli` makes a plan, `sweep` walks it with `kernels`, `device` and
@@ -31,6 +32,7 @@ pub mod audit;
 pub mod cli;
 pub mod counters;
 pub mod device;
+pub mod figure;
 pub mod kernels;
 pub mod measure;
 pub mod record;

@@ -13,6 +13,12 @@
 //! On the host target only [`params`] and [`random`] exist. The feature `rust-cuda` also
 //! type-checks the kernels there, against the published `cuda_std`.
 #![no_std]
+// Type-checked on the host, `ptx!` is empty, and the attribute macro of the published cuda_std
+// asks for a target that no longer exists.
+#![cfg_attr(
+    all(feature = "rust-cuda", not(target_arch = "nvptx64")),
+    allow(unused_unsafe, unexpected_cfgs)
+)]
 #![cfg_attr(
     all(target_arch = "nvptx64", not(feature = "rust-cuda")),
     feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, core_intrinsics),

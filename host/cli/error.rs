@@ -51,6 +51,12 @@ impl From<RecordError> for CliError {
     }
 }
 
+impl From<crate::figure::FigureError> for CliError {
+    fn from(error: crate::figure::FigureError) -> Self {
+        CliError::Usage(error.to_string())
+    }
+}
+
 impl From<DeviceError> for CliError {
     fn from(error: DeviceError) -> Self {
         CliError::Unavailable(error.to_string())

@@ -3,19 +3,25 @@
 //! One file per command. stdout carries data only; everything else goes to stderr.
 
 pub mod compare;
+pub mod completions;
 pub mod crossover;
 pub mod devices;
 pub mod doctor;
 pub mod error;
 pub mod intensity;
 pub mod llm;
+pub mod man;
 mod nearest;
 pub mod peaks;
+pub mod plot;
 pub mod render;
+pub mod report;
 pub mod ridge;
 pub mod sweep;
 pub mod verify;
 
+use crate::device::cuda::Ptx;
+use crate::device::{self, DeviceChoice, DeviceError, Opened};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use error::CliError;
 use std::ffi::OsString;
@@ -122,10 +128,18 @@ pub enum Command {
     Crossover(crossover::CrossoverArgs),
     /// Decode and prefill of a language model on a roofline
     Llm(llm::LlmArgs),
+    /// Draw figures of measured rows
+    Plot(plot::PlotArgs),
+    /// Write a page with figures and tables of measured rows
+    Report(report::ReportArgs),
     /// List the devices that can be measured
     Devices(devices::DevicesArgs),
     /// Show what is installed, what is missing, and how to fix it
     Doctor(doctor::DoctorArgs),
+    /// Write completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Write manual pages
+    Man(man::ManArgs),
 }
 
 /// How much to say on stderr.
@@ -165,9 +179,26 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
         Command::Crossover(args) => table(crossover::run(args, &mut out), &mut out),
         Command::Llm(args) => table(llm::run(args, &mut out), &mut out),
+        Command::Plot(args) => plot::run(args, &mut out, cli.color, verbosity),
+        Command::Report(args) => report::run(args, &mut out, verbosity),
+        Command::Completions(args) => completions::run(args, &mut out),
+        Command::Man(args) => man::run(args, &mut out),
         Command::Devices(args) => devices::run(args, &mut out),
         Command::Doctor(args) => doctor::run(args, &mut out),
     }
+}
+
+/// Opens the device of `--device`; `ptx` replaces a GPU's embedded PTX.
+///
+/// # Errors
+/// [`CliError::Unavailable`] names the device that was asked for and says what is missing.
+fn open_device(choice: DeviceChoice, ptx: Option<Ptx>) -> Result<Opened, CliError> {
+    device::open(choice, ptx).map_err(|error| match error {
+        DeviceError::Unavailable(reason) if choice != DeviceChoice::Auto => {
+            CliError::Unavailable(format!("--device {choice}: {reason}"))
+        }
+        error => error.into(),
+    })
 }
 
 /// The outcome of a command that computes and prints a table.

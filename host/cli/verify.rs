@@ -97,7 +97,7 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
             Ok((id, sizes(id, text)?))
         })
         .collect::<Result<_, CliError>>()?;
-    let mut opened = device::open(args.device, None)?;
+    let mut opened = super::open_device(args.device, None)?;
     let device = opened.device.as_mut();
     if verbosity >= Verbosity::Normal {
         // If stderr is closed there is nobody to tell.

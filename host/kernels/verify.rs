@@ -72,13 +72,18 @@ impl Worst {
         }
     }
 
-    /// Error over bound: at most 1 if rounding explains it.
+    /// Error over bound: at most 1 if rounding explains it. Never NaN, which every comparison
+    /// would let pass.
     fn ratio(&self) -> f64 {
-        // 0 / 0: right where only the exact value is.
+        let ratio = self.error / self.bound;
         if self.error == 0.0 {
+            // 0 / 0: right where only the exact value is.
             0.0
+        } else if ratio.is_nan() {
+            // A bound that was computed from an output which is itself NaN or infinite.
+            f64::INFINITY
         } else {
-            self.error / self.bound
+            ratio
         }
     }
 
@@ -103,7 +108,7 @@ impl Worst {
         });
         Check {
             error: self.error.is_finite().then_some(self.error),
-            error_bound: Some(self.bound),
+            error_bound: self.bound.is_finite().then_some(self.bound),
             failure,
         }
     }
@@ -185,6 +190,19 @@ mod tests {
         let check = Worst::of(f64::NAN, ONE, 3).judge("element");
         assert!(!check.passed());
         assert_eq!(check.error, None);
+    }
+
+    #[test]
+    fn a_bound_that_is_spoilt_by_the_output_does_not_excuse_it() {
+        let fine = Worst::of(1.0, ONE, 0);
+        for bound in [f64::NAN, f64::INFINITY] {
+            let spoilt = Worst::of(f64::NAN, Reference { bound, ..ONE }, 1);
+            for worst in [fine.or(spoilt), spoilt.or(fine)] {
+                let check = worst.judge("row");
+                assert!(!check.passed());
+                assert_eq!((check.error, check.error_bound), (None, None));
+            }
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::Verbosity;
 use super::error::CliError;
 use super::render::CommandError;
 use crate::device::cuda::Ptx;
-use crate::device::{self, DeviceInfo, DeviceKind};
+use crate::device::{DeviceInfo, DeviceKind};
 use crate::record::{self, Envelope, Identity, OnExisting, Resume, Row};
 use crate::roofline::db::Database;
 use crate::sweep::roofs::{Rate, Roofs};
@@ -45,7 +45,7 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     }
     let interrupted = watch_signals()?;
 
-    let mut opened = device::open(request.device, ptx)?;
+    let mut opened = super::open_device(request.device, ptx)?;
     let info = opened.device.info().clone();
     let plan = request.plan(&info, database)?;
     let out = request.destination(&info);
@@ -72,7 +72,6 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
             info.name, info.units
         ));
     }
-    view.header();
     let mut follower = Follower {
         file,
         sink: None,
@@ -171,6 +170,8 @@ impl Observer for Follower {
             file.on_existing,
             &file.envelope,
         )?);
+        // Only now: a file that cannot be written must leave nothing on stdout.
+        self.view.header();
         Ok(())
     }
 
@@ -299,5 +300,47 @@ fn points(count: usize) -> String {
     match count {
         1 => "1 point".to_owned(),
         _ => format!("{count} points"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::DeviceError;
+
+    fn concluded(outcome: Result<Outcome, Stop>, out: &str) -> Result<(), (u8, String)> {
+        let view = View::new(Verbosity::Quiet, true, 0);
+        conclude(outcome, &record::Destination::from_out(out), &view)
+            .map_err(|error| (error.code(), error.to_string()))
+    }
+
+    #[test]
+    fn one_failed_point_makes_the_exit_code_1() {
+        let fine = Outcome {
+            ok: 3,
+            skipped: 2,
+            ..Outcome::default()
+        };
+        assert_eq!(concluded(Ok(fine), "rows.csv"), Ok(()));
+        let failed = Outcome { failed: 1, ..fine };
+        let (code, message) = concluded(Ok(failed), "rows.csv").unwrap_err();
+        assert_eq!(code, 1);
+        assert!(message.starts_with("1 of 6 points failed"), "{message}");
+    }
+
+    #[test]
+    fn a_lost_device_is_exit_code_3_and_an_interruption_130() {
+        let lost = DeviceError::Lost {
+            call: "cuLaunchKernel",
+            reason: "CUDA_ERROR_LAUNCH_FAILED".to_owned(),
+        };
+        let (code, message) = concluded(Err(Stop::Device(lost)), "rows.csv").unwrap_err();
+        assert_eq!(code, 3);
+        assert!(message.contains("CUDA_ERROR_LAUNCH_FAILED"), "{message}");
+        let (code, message) = concluded(Err(Stop::Interrupted), "rows.csv").unwrap_err();
+        assert_eq!(code, 130);
+        assert!(message.contains("--out rows.csv --resume"), "{message}");
+        let (_, message) = concluded(Err(Stop::Interrupted), "-").unwrap_err();
+        assert!(!message.contains("--resume"), "{message}");
     }
 }

@@ -1,0 +1,51 @@
+//! `rooftrace report`: a page with figures and tables.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::Verbosity;
+use super::error::CliError;
+use super::plot::{check_out, load, write};
+use crate::figure::report;
+
+/// A self-contained page of measured rows.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  rooftrace report rows.csv -o report.html
+      device, method, figures, tables and provenance on one page
+  rooftrace report h100.csv h200.csv --across-devices -o compare.html
+      two devices on one page")]
+pub struct ReportArgs {
+    /// Files of rows, as written by `rooftrace sweep`
+    #[arg(required = true, value_name = "FILES")]
+    pub files: Vec<PathBuf>,
+    /// Page to write; `-` is stdout
+    #[arg(short, long, value_name = "PATH")]
+    pub out: PathBuf,
+    /// Show rows of different devices on one page
+    #[arg(long)]
+    pub across_devices: bool,
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// Files that cannot be read, rows without a measurement, an output that cannot be written.
+pub fn run(args: &ReportArgs, out: &mut dyn Write, verbosity: Verbosity) -> Result<(), CliError> {
+    if args.out.as_os_str() != "-" {
+        check_out(&args.out)?;
+        let extension = args
+            .out
+            .extension()
+            .and_then(|extension| extension.to_str());
+        if !matches!(extension, Some("html" | "htm")) {
+            return Err(CliError::Usage(format!(
+                "--out `{}`: a report is an HTML page; end its name in .html",
+                args.out.display()
+            )));
+        }
+    }
+    let rows = load(&args.files, verbosity)?;
+    let page = report::page(&rows, args.across_devices)?;
+    write(&args.out, page.as_bytes(), out)
+}

@@ -1,0 +1,227 @@
+//! Rows that belong together: one trace for each kernel, variant and cache state.
+
+use std::collections::HashMap;
+
+use super::axis::count;
+use super::palette::Style;
+use crate::record::{Cache, Row};
+use crate::roofline::units::{engineering, significant};
+
+/// The rows of a trace, in the order of their size.
+#[derive(Clone, Debug)]
+pub struct Group<'a> {
+    /// What the legend calls it.
+    pub name: String,
+    /// How it looks.
+    pub style: Style,
+    /// Its rows, small to large.
+    pub rows: Vec<&'a Row>,
+}
+
+/// What tells traces apart, in the order in which it is named.
+const PARTS: usize = 9;
+/// Which of them is the cache state.
+const CACHE: usize = 7;
+
+fn parts(row: &Row) -> [String; PARTS] {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    [
+        row.kernel.clone(),
+        row.variant.clone(),
+        text(&row.pipe),
+        text(&row.storage),
+        row.beta
+            .map_or(String::new(), |beta| format!("beta {beta}")),
+        if row.batch > 1 {
+            format!("batch {}", row.batch)
+        } else {
+            String::new()
+        },
+        format!("{:?} data", row.data).to_lowercase(),
+        cache_name(row.cache).to_owned(),
+        row.device.clone(),
+    ]
+}
+
+/// Whether a part of a trace's key is in its name: kernel and variant always; cache state and
+/// device where any two traces differ; the others where two of the same variant do.
+fn named(keys: &[[String; PARTS]], key: &[String; PARTS], part: usize) -> bool {
+    const EVERYWHERE: [usize; 2] = [CACHE, PARTS - 1];
+    let differs = keys
+        .iter()
+        .filter(|other| EVERYWHERE.contains(&part) || other[..2] == key[..2])
+        .any(|other| other[part] != key[part]);
+    !key[part].is_empty() && (part < 2 || differs)
+}
+
+/// `cold` or `warm`.
+#[must_use]
+pub fn cache_name(cache: Cache) -> &'static str {
+    match cache {
+        Cache::Cold => "cold",
+        Cache::Warm => "warm",
+    }
+}
+
+/// Groups rows into traces, in the order in which the rows have them first. Traces that differ
+/// in the cache state alone share colour and shape: the warm one is hollow.
+#[must_use]
+pub fn groups<'a>(rows: &[&'a Row]) -> Vec<Group<'a>> {
+    let mut order: Vec<([String; PARTS], Vec<&Row>)> = Vec::new();
+    let mut places: HashMap<[String; PARTS], usize> = HashMap::new();
+    for row in rows {
+        let key = parts(row);
+        let place = *places.entry(key.clone()).or_insert_with(|| {
+            order.push((key, Vec::new()));
+            order.len() - 1
+        });
+        order[place].1.push(row);
+    }
+    let keys: Vec<[String; PARTS]> = order.iter().map(|(key, _)| key.clone()).collect();
+    let mut looks: HashMap<[String; PARTS], usize> = HashMap::new();
+    order
+        .into_iter()
+        .map(|(key, mut rows)| {
+            rows.sort_by_key(|row| (extent(row), row.m, row.n, row.k));
+            let words = (0..PARTS).filter(|part| named(&keys, &key, *part));
+            let name = words
+                .map(|part| key[part].as_str())
+                .collect::<Vec<_>>()
+                .join(" ");
+            let mut look = key.clone();
+            look[CACHE].clear();
+            let next = looks.len();
+            let index = *looks.entry(look).or_insert(next);
+            let hollow = rows.first().is_some_and(|row| row.cache == Cache::Warm);
+            Group {
+                name,
+                style: Style {
+                    index,
+                    hollow,
+                    dashed: hollow,
+                },
+                rows,
+            }
+        })
+        .collect()
+}
+
+/// Number of multiply-adds or elements, by which sizes are ordered.
+fn extent(row: &Row) -> u128 {
+    let side = |side: Option<u64>| u128::from(side.unwrap_or(1));
+    let volume = side(row.m)
+        .saturating_mul(u128::from(row.n))
+        .saturating_mul(side(row.k));
+    volume.saturating_mul(u128::from(row.batch.max(1)))
+}
+
+/// N as a number: the elements of a vector kernel, the side of a square GEMM, for another GEMM
+/// the side of the cube of the same volume.
+#[must_use]
+pub fn size(row: &Row) -> f64 {
+    match (row.m, row.k) {
+        (Some(m), Some(k)) if m == row.n && k == row.n => row.n as f64,
+        (Some(m), Some(k)) => (m as f64 * row.n as f64 * k as f64).cbrt(),
+        _ => row.n as f64,
+    }
+}
+
+/// N as a person writes it: `64Mi` elements, a side of `4096`, `4096×64×4096`.
+#[must_use]
+pub fn size_label(row: &Row) -> String {
+    match (row.m, row.k) {
+        (Some(m), Some(k)) if m == row.n && k == row.n => row.n.to_string(),
+        (Some(m), Some(k)) => format!("{m}×{}×{k}", row.n),
+        _ => count(row.n),
+    }
+}
+
+/// Operations a second, if the kernel has operations.
+#[must_use]
+pub fn flop_rate(row: &Row) -> Option<f64> {
+    row.flop_per_s
+        .filter(|rate| *rate > 0.0 && row.flops != Some(0))
+}
+
+/// The interval of a rate that belongs to the 95 % interval of the time.
+#[must_use]
+pub fn rate_interval(row: &Row, rate: f64) -> Option<(f64, f64)> {
+    let median = row.time_median_s?;
+    let (low, high) = (row.time_ci95_low_s?, row.time_ci95_high_s?);
+    (low > 0.0 && high >= low).then(|| (rate * median / high, rate * median / low))
+}
+
+/// A point in one line, for the pointer.
+#[must_use]
+pub fn tip(name: &str, row: &Row) -> String {
+    let mut text = format!("{name}, N = {}", size_label(row));
+    let mut add = |part: String| {
+        text.push_str("; ");
+        text.push_str(&part);
+    };
+    if let Some(rate) = flop_rate(row) {
+        add(engineering(rate, "FLOP/s"));
+    }
+    if let Some(rate) = row.byte_per_s {
+        add(engineering(rate, "B/s"));
+    }
+    if let Some(fraction) = row.fraction_of_roof {
+        add(format!(
+            "{} % of the roof",
+            significant(100.0 * fraction, 3)
+        ));
+    }
+    if let Some(seconds) = row.time_median_s {
+        add(engineering(seconds, "s"));
+    }
+    if let Some(noise) = row.time_rel_noise {
+        add(format!("± {} %", significant(100.0 * noise, 2)));
+    }
+    if let Some(intensity) = row.intensity_flop_per_byte {
+        add(format!("{} FLOP/byte", significant(intensity, 4)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(kernel: &str, n: u64, cache: Cache) -> Row {
+        Row {
+            kernel: kernel.to_owned(),
+            variant: "v".to_owned(),
+            n,
+            cache,
+            ..Row::default()
+        }
+    }
+
+    #[test]
+    fn only_what_differs_is_named() {
+        let rows = [row("copy", 1, Cache::Cold), row("triad", 1, Cache::Cold)];
+        let groups = groups(&rows.iter().collect::<Vec<_>>());
+        let names: Vec<&str> = groups.iter().map(|g| g.name.as_str()).collect();
+        assert_eq!(names, ["copy v", "triad v"]);
+    }
+
+    #[test]
+    fn cold_and_warm_share_the_look_and_warm_is_hollow() {
+        let rows = [row("copy", 2, Cache::Cold), row("copy", 1, Cache::Warm)];
+        let groups = groups(&rows.iter().collect::<Vec<_>>());
+        assert_eq!(groups[0].name, "copy v cold");
+        assert_eq!(groups[1].name, "copy v warm");
+        assert_eq!(groups[0].style.colour(), groups[1].style.colour());
+        assert!(!groups[0].style.hollow && groups[1].style.hollow);
+    }
+
+    #[test]
+    fn sizes_are_sorted() {
+        let rows = [30, 10, 20].map(|n| row("copy", n, Cache::Cold));
+        let groups = groups(&rows.iter().collect::<Vec<_>>());
+        assert_eq!(
+            groups[0].rows.iter().map(|r| r.n).collect::<Vec<_>>(),
+            [10, 20, 30]
+        );
+    }
+}

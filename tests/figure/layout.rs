@@ -1,0 +1,148 @@
+//! Nothing is cut off, and no words cover others.
+
+use crate::sample;
+use rooftrace::figure::scene::{Anchor, Item, Scene, Text};
+use rooftrace::figure::{Kind, Options, font, scene};
+use rooftrace::record::Row;
+
+/// Corners of a text's box, on its base line and at the height of capitals.
+fn corners(text: &Text) -> [(f64, f64); 4] {
+    let length = font::width(&text.text, text.size, text.bold);
+    let start = match text.anchor {
+        Anchor::Start => 0.0,
+        Anchor::Middle => -length / 2.0,
+        Anchor::End => -length,
+    };
+    let (sin, cos) = text.angle.to_radians().sin_cos();
+    let height = 0.7 * text.size;
+    [
+        (start, 0.0),
+        (start + length, 0.0),
+        (start + length, height),
+        (start, height),
+    ]
+    .map(|(s, t)| (text.at.0 + s * cos + t * sin, text.at.1 + s * sin - t * cos))
+}
+
+/// Whether two convex quadrangles overlap, by the separating axis theorem.
+fn overlap(a: &[(f64, f64); 4], b: &[(f64, f64); 4]) -> bool {
+    let separates = |of: &[(f64, f64); 4], i: usize| {
+        let (p, q) = (of[i], of[(i + 1) % 4]);
+        let normal = (q.1 - p.1, p.0 - q.0);
+        let range = |points: &[(f64, f64); 4]| {
+            points
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| {
+                    let s = point.0 * normal.0 + point.1 * normal.1;
+                    (low.min(s), high.max(s))
+                })
+        };
+        let (a, b) = (range(a), range(b));
+        a.1 <= b.0 || b.1 <= a.0
+    };
+    !(0..4).any(|i| separates(a, i) || separates(b, i))
+}
+
+fn check(name: &str, drawing: &Scene) {
+    let inside = |(x, y): (f64, f64)| {
+        x >= -0.01 && y >= -0.01 && x <= drawing.width + 0.01 && y <= drawing.height + 0.01
+    };
+    let texts: Vec<&Text> = drawing.texts().collect();
+    for (i, text) in texts.iter().enumerate() {
+        assert!(
+            text.size >= 7.0,
+            "{name}: {} is set in {} pt",
+            text.text,
+            text.size
+        );
+        assert!(
+            corners(text).into_iter().all(inside),
+            "{name}: `{}` is cut off",
+            text.text
+        );
+        for other in &texts[i + 1..] {
+            assert!(
+                !overlap(&corners(text), &corners(other)),
+                "{name}: `{}` covers `{}`",
+                text.text,
+                other.text
+            );
+        }
+    }
+    for item in &drawing.items {
+        let points = match item {
+            Item::Line { points, .. } | Item::Area { points, .. } => points.clone(),
+            Item::Marker(marker) => vec![marker.at],
+            Item::Text(_) => Vec::new(),
+        };
+        assert!(
+            points.into_iter().all(inside),
+            "{name}: {item:?} is cut off"
+        );
+    }
+}
+
+fn samples() -> Vec<(&'static str, Vec<Row>)> {
+    let both = [
+        sample::sweep(),
+        sample::on_device(&sample::sweep(), "NVIDIA H100 80GB HBM3"),
+    ];
+    vec![
+        ("sweep", sample::sweep()),
+        ("ladder", sample::ladder()),
+        ("all", [sample::sweep(), sample::ladder()].concat()),
+        ("many", sample::many(40)),
+        ("devices", both.concat()),
+        ("one", sample::sweep()[..1].to_vec()),
+    ]
+}
+
+#[test]
+fn words_are_legible_whole_and_apart_at_every_width() {
+    for (name, rows) in samples() {
+        for kind in [
+            Kind::Roofline,
+            Kind::Throughput,
+            Kind::Speedup,
+            Kind::Ladder,
+        ] {
+            for inches in [3.5, 5.0, 7.0] {
+                let options = Options {
+                    kind,
+                    width: inches * 72.0,
+                    across_devices: true,
+                    ..Options::default()
+                };
+                // Not every sample has a baseline.
+                if let Ok(drawing) = scene(&rows, &options) {
+                    check(&format!("{name} {kind:?} {inches} in"), &drawing);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_point_has_a_marker_and_every_wide_interval_a_bar() {
+    let rows = sample::sweep();
+    let drawing = scene(&rows, &Options::default()).unwrap();
+    let markers = drawing
+        .items
+        .iter()
+        .filter(|item| matches!(item, Item::Marker(_)))
+        .count();
+    // Each trace has one more in the legend; points that coincide on paper are drawn once.
+    assert!(
+        markers > rows.len() * 9 / 10 && markers <= rows.len() + 5,
+        "{markers}"
+    );
+}
+
+#[test]
+fn a_fault_in_the_layout_would_be_found() {
+    let mut drawing = scene(&sample::sweep(), &Options::default()).unwrap();
+    let first = drawing.texts().next().unwrap().clone();
+    drawing.items.push(Item::Text(first));
+    let found = std::panic::catch_unwind(|| check("planted", &drawing));
+    assert!(found.is_err());
+}

@@ -1,0 +1,403 @@
+//! The embedded PTX as an artefact: what every build ships must hold, for both targets. Where
+//! ptxas is at hand, what it makes of it as well.
+
+use gpu_kernels::params::{ENTRIES, Entry};
+use rooftrace::device::cuda::Ptx;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Both embedded modules.
+fn modules() -> Vec<Ptx> {
+    let modules = Ptx::all_embedded();
+    let mut targets: Vec<&str> = modules.iter().map(|ptx| ptx.target.as_str()).collect();
+    targets.sort_unstable();
+    assert_eq!(targets, ["sm_80", "sm_90a"]);
+    modules
+}
+
+/// Lines without comments and blanks around them.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .map(|line| line.split("//").next().unwrap_or(line).trim())
+        .filter(|line| !line.is_empty())
+}
+
+/// An entry point: what stands before its body, and the body.
+struct Kernel<'a> {
+    head: Vec<&'a str>,
+    body: Vec<&'a str>,
+}
+
+/// The entry points by name.
+fn kernels(ptx: &Ptx) -> BTreeMap<&str, Kernel<'_>> {
+    ptx.text
+        .split(".visible .entry ")
+        .skip(1)
+        .map(|text| {
+            let name = text[..text.find('(').unwrap()].trim();
+            let (head, rest) = text.split_once("\n{").unwrap();
+            let (body, _) = rest.split_once("\n}").unwrap();
+            let kernel = Kernel {
+                head: code(head).collect(),
+                body: code(body).collect(),
+            };
+            (name, kernel)
+        })
+        .collect()
+}
+
+impl Kernel<'_> {
+    /// The instructions between each label and each branch back to it.
+    fn loops(&self) -> Vec<&[&str]> {
+        let label = |line: &str| line.strip_suffix(':').map(str::to_owned);
+        let target = |line: &str| {
+            let (_, target) = line.split_once("bra")?;
+            let target = target.trim_start_matches(".uni").trim();
+            target.strip_suffix(';').map(str::to_owned)
+        };
+        let mut loops = Vec::new();
+        for (start, line) in self.body.iter().enumerate() {
+            let Some(label) = label(line) else { continue };
+            let back = (start..self.body.len())
+                .rev()
+                .find(|&end| target(self.body[end]).as_ref() == Some(&label));
+            loops.extend(back.map(|end| &self.body[start..=end]));
+        }
+        loops
+    }
+
+    fn count(&self, instruction: &str) -> usize {
+        count(&self.body, instruction)
+    }
+}
+
+/// How many of `lines` begin with `instruction`, whatever predicate they have.
+fn count(lines: &[&str], instruction: &str) -> usize {
+    lines
+        .iter()
+        .filter(|line| {
+            let line = line
+                .split_once(' ')
+                .filter(|(first, _)| first.starts_with('@'));
+            line.is_some_and(|(_, rest)| rest.starts_with(instruction))
+        })
+        .count()
+        + lines
+            .iter()
+            .filter(|line| line.starts_with(instruction))
+            .count()
+}
+
+#[test]
+fn each_module_is_for_its_target_alone() {
+    for ptx in modules() {
+        let lines: Vec<&str> = code(&ptx.text).collect();
+        let with = |directive: &str| -> Vec<&str> {
+            let found = lines.iter().filter_map(|line| line.strip_prefix(directive));
+            found.map(str::trim).collect()
+        };
+        assert_eq!(with(".target "), [ptx.target.as_str()]);
+        assert_eq!(with(".address_size "), ["64"]);
+        let version: f64 = with(".version ")[0].parse().unwrap();
+        assert!(version >= 7.0, "PTX {version} is older than sm_80");
+        assert_eq!(ptx.sha256().len(), 64);
+    }
+}
+
+#[test]
+fn the_entries_are_those_of_the_table_and_no_others() {
+    for ptx in modules() {
+        let found: Vec<&str> = kernels(&ptx).into_keys().collect();
+        let expected: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+        // Both are in alphabetical order.
+        assert_eq!(found, expected, "{}", ptx.target);
+        assert_eq!(ptx.text.matches(".entry ").count(), expected.len());
+    }
+}
+
+#[test]
+fn nothing_is_left_to_be_linked_and_nothing_lives_in_local_memory() {
+    for ptx in modules() {
+        for line in code(&ptx.text) {
+            assert!(!line.starts_with(".extern .func"), "{line}");
+            assert!(!line.starts_with(".local"), "{line}");
+            assert!(!line.starts_with("call"), "{line}");
+        }
+        // The one thing that is extern is the shared memory whose size comes with the launch.
+        let externs: Vec<&str> = code(&ptx.text)
+            .filter(|line| line.contains(".extern"))
+            .collect();
+        assert!(
+            externs
+                .iter()
+                .all(|line| line.starts_with(".extern .shared")),
+            "{externs:?}"
+        );
+    }
+}
+
+#[test]
+fn launch_bounds_are_those_of_the_table() {
+    for ptx in modules() {
+        let kernels = kernels(&ptx);
+        for entry in ENTRIES {
+            let head = &kernels[entry.name].head;
+            let [x, y, z] = entry.max_threads;
+            let bounds = |line: &&&str| line.starts_with('.') && !line.starts_with(".param");
+            let found: Vec<&str> = head.iter().filter(bounds).copied().collect();
+            let expected = [
+                format!(".maxntid {x}, {y}, {z}"),
+                format!(".minnctapersm {}", entry.min_blocks_per_sm),
+            ];
+            assert_eq!(found, expected, "{} of {}", entry.name, ptx.target);
+        }
+    }
+}
+
+#[test]
+fn fused_entries_fuse_every_multiply_and_add_of_their_loops() {
+    for ptx in modules() {
+        let kernels = kernels(&ptx);
+        for entry in ENTRIES.iter().filter(|entry| entry.fused) {
+            let kernel = &kernels[entry.name];
+            assert!(kernel.count("fma.rn.f32") > 0, "{}", entry.name);
+            for lines in kernel.loops() {
+                for instruction in ["mul.f32", "mul.rn.f32", "add.f32", "add.rn.f32"] {
+                    assert_eq!(
+                        count(lines, instruction),
+                        0,
+                        "{instruction} in a loop of {} of {}",
+                        entry.name,
+                        ptx.target
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_compute_kernels_do_their_work_in_their_loops() {
+    use gpu_kernels::params::{FMA_CHAINS, FMA_UNROLL, TILED_TILE};
+    for ptx in modules() {
+        let kernels = kernels(&ptx);
+        let most = |name: &str, instruction: &str| {
+            let loops = kernels[name].loops();
+            loops
+                .iter()
+                .map(|lines| count(lines, instruction))
+                .max()
+                .unwrap_or(0)
+        };
+        // One turn of the loop is all chains, unrolled.
+        assert_eq!(
+            most("fma_chains", "fma.rn.f32") as u32,
+            FMA_CHAINS * FMA_UNROLL
+        );
+        assert_eq!(most("fma_chains", "ld."), 0, "memory traffic in the loop");
+        assert_eq!(most("fma_chains", "st."), 0, "memory traffic in the loop");
+        assert!(most("sgemm_naive", "fma.rn.f32") > 0);
+        // The k tile is unrolled: one multiply-add and two loads each.
+        assert_eq!(most("sgemm_tiled", "fma.rn.f32") as u32, TILED_TILE);
+        assert!(most("sgemm_tiled", "ld.shared.f32") as u32 >= TILED_TILE);
+        // Shared memory is filled and drained behind a barrier each.
+        assert_eq!(most("sgemm_tiled", "bar.sync"), 2);
+        assert_eq!(
+            kernels["sgemm_tiled"].count("bar.sync"),
+            2,
+            "a barrier was duplicated"
+        );
+    }
+}
+
+#[test]
+fn vector_kernels_move_16_bytes_at_a_time() {
+    use gpu_kernels::params::{COPY_VECTORS, SAXPY_VECTORS, TRIAD_VECTORS};
+    for ptx in modules() {
+        let kernels = kernels(&ptx);
+        // Loads through the read-only path, other loads, vectors in flight.
+        for (name, constant, plain, vectors) in [
+            ("copy_vector", 1, 0, COPY_VECTORS),
+            ("saxpy_vector", 1, 1, SAXPY_VECTORS),
+            ("triad_vector", 2, 0, TRIAD_VECTORS),
+        ] {
+            let kernel = &kernels[name];
+            // The whole blocks and the ragged last one each have their own.
+            let least = 2 * vectors as usize;
+            assert!(
+                kernel.count("ld.global.nc.v4.f32") >= constant * least,
+                "{name}"
+            );
+            assert!(kernel.count("ld.global.v4.f32") >= plain * least, "{name}");
+            assert!(kernel.count("st.global.v4.f32") >= least, "{name}");
+        }
+        for entry in ENTRIES
+            .iter()
+            .filter(|entry| entry.name.ends_with("_scalar"))
+        {
+            assert_eq!(
+                kernels[entry.name].count("ld.global.v4"),
+                0,
+                "{}",
+                entry.name
+            );
+            assert!(kernels[entry.name].count("ld.global") > 0, "{}", entry.name);
+            assert!(kernels[entry.name].count("st.global") > 0, "{}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn embedded_ptx_says_where_it_is_from() {
+    for ptx in modules() {
+        assert!(
+            ["compiled", "prebuilt"].contains(&ptx.origin.as_str()),
+            "{}",
+            ptx.origin
+        );
+    }
+    assert_ne!(modules()[0].sha256(), modules()[1].sha256());
+}
+
+/// Names ptxas where it is not on the path.
+const PTXAS: &str = "ROOFTRACE_PTXAS";
+
+/// Set where ptxas must be there, so that no check is skipped unseen.
+const REQUIRED: &str = "ROOFTRACE_REQUIRE_PTXAS";
+
+/// ptxas as named, on the path, or in a Python package of NVIDIA's.
+fn ptxas() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os(PTXAS) {
+        let named = PathBuf::from(named);
+        assert!(named.is_file(), "{PTXAS}={} is no file", named.display());
+        return Some(named);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|folder| folder.join("ptxas"))
+        .chain(site_packages().into_iter().flat_map(|site| {
+            ["nvidia/cu13/bin/ptxas", "nvidia/cuda_nvcc/bin/ptxas"].map(|file| site.join(file))
+        }))
+        .find(|file| file.is_file())
+}
+
+/// Where Python keeps its packages.
+fn site_packages() -> Vec<PathBuf> {
+    let script = "import site, sysconfig; print(sysconfig.get_path('purelib')); \
+                  print('\\n'.join(site.getsitepackages()))";
+    let answer = Command::new("python3").args(["-c", script]).output();
+    let text = answer.map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&text)
+        .lines()
+        .map(PathBuf::from)
+        .collect()
+}
+
+/// What ptxas says of one entry.
+#[derive(Debug, Default)]
+struct Compiled {
+    registers: u32,
+    stack: u32,
+    spill_stores: u32,
+    spill_loads: u32,
+}
+
+/// Compiles a module; the entries by name, and what ptxas said.
+fn compile(ptxas: &Path, ptx: &Ptx) -> (BTreeMap<String, Compiled>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernels.ptx");
+    std::fs::write(&file, &ptx.text).unwrap();
+    let output = Command::new(ptxas)
+        .arg(format!("-arch={}", ptx.target))
+        .arg("-v")
+        .arg("-o")
+        .arg(folder.path().join("kernels.cubin"))
+        .arg(&file)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+
+    let number_before = |line: &str, what: &str| -> Option<u32> {
+        line[..line.find(what)?]
+            .split_whitespace()
+            .next_back()?
+            .parse()
+            .ok()
+    };
+    let mut entries = BTreeMap::new();
+    let mut name = String::new();
+    for line in said.lines() {
+        if let Some((_, rest)) = line.split_once("Compiling entry function '") {
+            name = rest.split('\'').next().unwrap().to_owned();
+        }
+        let entry: &mut Compiled = entries.entry(name.clone()).or_default();
+        if let Some(bytes) = number_before(line, " bytes stack frame") {
+            entry.stack = bytes;
+            entry.spill_stores = number_before(line, " bytes spill stores").unwrap();
+            entry.spill_loads = number_before(line, " bytes spill loads").unwrap();
+        }
+        if let Some(registers) = number_before(line, " registers") {
+            entry.registers = registers;
+        }
+    }
+    entries.remove("");
+    (entries, said)
+}
+
+/// Registers of a thread that leave room for the blocks that the table asks for: 64 Ki registers
+/// a multiprocessor, given out to warps in units of 256 (CUDA programming guide, technical
+/// specifications of compute capability 8.0 and 9.0), and at most 255 a thread.
+fn most_registers(entry: &Entry) -> u32 {
+    let warps = entry.max_threads.iter().product::<u32>().div_ceil(32);
+    let per_warp = 65_536 / (warps * entry.min_blocks_per_sm) / 256 * 256;
+    (per_warp / 32).min(255)
+}
+
+#[test]
+fn the_register_rule_is_the_programming_guides() {
+    let entry = |threads, min_blocks_per_sm| Entry {
+        name: "one",
+        max_threads: [threads, 1, 1],
+        min_blocks_per_sm,
+        fused: false,
+    };
+    assert_eq!(most_registers(&entry(256, 8)), 32);
+    assert_eq!(most_registers(&entry(128, 16)), 32);
+    assert_eq!(most_registers(&entry(1024, 1)), 64);
+    assert_eq!(most_registers(&entry(128, 1)), 255);
+    assert_eq!(most_registers(&entry(256, 3)), 80);
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that is skipped must be seen")]
+fn ptxas_finds_no_spill_and_registers_to_spare() {
+    let Some(ptxas) = ptxas() else {
+        assert!(
+            std::env::var_os(REQUIRED).is_none(),
+            "{REQUIRED} is set and there is no ptxas: install PyPI's nvidia-cuda-nvcc or set {PTXAS}"
+        );
+        eprintln!("SKIPPED: no ptxas; PyPI's nvidia-cuda-nvcc has it, or set {PTXAS}");
+        return;
+    };
+    for ptx in modules() {
+        let (compiled, said) = compile(&ptxas, &ptx);
+        let names: Vec<&str> = compiled.keys().map(String::as_str).collect();
+        let expected: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+        assert_eq!(names, expected, "{said}");
+        assert!(!said.contains("warning"), "{said}");
+        for entry in ENTRIES {
+            let found = &compiled[entry.name];
+            let place = format!("{} for {}: {found:?}", entry.name, ptx.target);
+            assert_eq!((found.spill_stores, found.spill_loads), (0, 0), "{place}");
+            assert_eq!(found.stack, 0, "{place}");
+            assert!(found.registers > 0, "ptxas told no registers: {place}");
+            let most = most_registers(entry);
+            assert!(
+                found.registers <= most,
+                "more than {most} registers: {place}"
+            );
+        }
+    }
+}

@@ -45,7 +45,8 @@ pub const REGISTER_DEPTH: u32 = 8;
 /// Rows and columns of C of each of its threads.
 pub const REGISTER_THREAD: u32 = 8;
 /// Threads of its block.
-pub const REGISTER_BLOCK: u32 = (REGISTER_TILE / REGISTER_THREAD) * (REGISTER_TILE / REGISTER_THREAD);
+pub const REGISTER_BLOCK: u32 =
+    (REGISTER_TILE / REGISTER_THREAD) * (REGISTER_TILE / REGISTER_THREAD);
 /// Shared memory of `sgemm_register`: one k tile of A, transposed, and one of B.
 pub const REGISTER_SHARED_BYTES: u32 = 2 * REGISTER_DEPTH * REGISTER_TILE * 4;
 

@@ -74,7 +74,7 @@ pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
                 if halves_left == 0 {
                     break;
                 }
-                if halves_left % 2 == 0 {
+                if halves_left.is_multiple_of(2) {
                     stage = if stage + 1 == S::TILE.stages { 0 } else { stage + 1 };
                     wait_for_next::<S>();
                     thread::sync_threads();

@@ -6,10 +6,13 @@ use super::visit::{Baseline, Found, Measured};
 use super::{Plan, Point};
 use crate::device::{DeviceInfo, LaunchFacts, Throttle};
 use crate::kernels::{Check, KernelId, Size, bench};
-use crate::measure::Measurement;
+use crate::measure::{Measurement, PLACEMENT_S};
 use crate::record::{Bound, Row, Status};
 use crate::roofline::model;
 use crate::roofline::work::Work;
+
+/// Part of a time from which [`PLACEMENT_S`] is worth a note.
+const PLACEMENT_MATTERS: f64 = 0.01;
 
 /// The columns that all rows of a run share.
 pub(super) struct Provenance {
@@ -192,6 +195,15 @@ fn place_times(row: &mut Row, measured: &Measurement) {
         note(
             row,
             &format!("measured {} times, {last}", measured.thermal_retries + 1),
+        );
+    }
+    if row.compute_capability.is_some() && PLACEMENT_S > PLACEMENT_MATTERS * summary.median {
+        note(
+            row,
+            &format!(
+                "so short that another process may find {} µs more or less",
+                PLACEMENT_S * 1e6
+            ),
         );
     }
     // `none` is a reading, empty is no reading.

@@ -32,6 +32,7 @@ fn cases() -> Vec<Case> {
         entry: entry.into(),
         grid,
         block,
+        cluster: None,
         shared_bytes: 0,
         args,
     };

@@ -25,6 +25,7 @@
 //!     entry: "double".into(),
 //!     grid: [1, 1, 1],
 //!     block: [3, 1, 1],
+//!     cluster: None,
 //!     shared_bytes: 0,
 //!     args: vec![x.into()],
 //! };
@@ -48,15 +49,22 @@
 //!
 //! # What is executed
 //!
-//! The semantics are those of the PTX ISA 8.x for `sm_80` and `sm_90` with 64-bit addresses.
+//! The semantics are those of the PTX ISA 8.x for `sm_80` and `sm_90a` with 64-bit addresses:
+//! scalar and half-precision arithmetic, conversions, every state space, divergence, barriers,
+//! warp-wide instructions, atomics, `cp.async`, `ldmatrix` and `stmatrix`, `mma.sync`,
+//! `mbarrier`, bulk and tensor copies ([`TensorMap`]), `wgmma`, clusters with distributed shared
+//! memory and multicast.
+//!
 //! What is not known, be it an instruction, a modifier or a directive, is a [`ParseError`] that
 //! names line and text; it concerns only the kernel that uses it. Not executed so far: tensor
-//! instructions (`ldmatrix`, `mma`, `wgmma`), `mbarrier`, bulk and tensor copies, clusters,
-//! textures and surfaces, indirect and recursive calls.
+//! instructions with other operands than f16, bf16 and tf32 or other accumulators than f32,
+//! sparse ones, bulk reductions, im2col copies, directed rounding of f64, textures and surfaces,
+//! indirect and recursive calls, 128-bit types.
 //!
 //! Results are bit-exact where the ISA defines them: integers, conversions, and IEEE
 //! single-, double- and half-precision arithmetic. Approximate instructions (`ex2.approx` and
-//! the like) are computed to within the ISA's bound and counted in
+//! the like) are computed to within the ISA's bound, and matrix products are rounded once where
+//! the hardware's order and precision of sums are not documented; both are counted in
 //! [`Flops::approximate`].
 //!
 //! Lanes of a warp run in lockstep and meet again at the immediate post-dominator of a branch.
@@ -65,10 +73,21 @@
 //! `%clock`, `%clock64` and `%globaltimer` count issued warp instructions: they advance, but
 //! measure nothing.
 //!
+//! # What is checked
+//!
+//! Bounds and alignment of every access always, the rest as [`Checks`] says. A value read from
+//! unwritten memory, from a place another thread writes without a barrier between, or from a copy
+//! that was not waited for is a fault when it is *used*: pipelines may load ahead and drop what
+//! they loaded. Races are found in shared memory, from the order of barriers and not from the
+//! order in which warps happen to run. `ld.relaxed` and the like race with nothing, but a flag that
+//! they pass from thread to thread orders nothing either: what it guards is reported. Not
+//! checked: races in global memory, fences between the generic and the asynchronous proxy,
+//! reads of registers before they are written (they hold zero).
+//!
 //! # Why an own parser
 //!
-//! Of the PTX parsers on crates.io, `ptx-parser` covers a few instructions and is abandoned.
-//! `ptx-syntax` covers PTX 9 in 126 000 generated lines with a type per instruction form, and
+//! Of the PTX parsers on crates.io, `ptx-parser` 0.1 covers a part of the instructions.
+//! `ptx-syntax` 0.5 covers PTX 9 in 126 000 generated lines with a type per instruction form, and
 //! documents that it cannot tell the source size of `cp.async` from a cache policy, the very
 //! operand that decides what a kernel reads. A generic syntax tree that the lowering gives
 //! meaning to is a few hundred lines, keeps positions, and refuses what it does not know.

@@ -137,8 +137,15 @@ impl Memory {
     /// If the bytes are not inside one allocation.
     pub fn write(&mut self, ptr: Ptr, data: &[u8]) -> Result<(), MemoryError> {
         let (allocation, offset) = self.locate(ptr, data.len())?;
-        for (i, byte) in data.iter().enumerate() {
-            allocation.store_byte(offset + i as u64, *byte);
+        let mut at = offset;
+        for chunk in chunks(offset, data) {
+            match <[u8; 4]>::try_from(chunk) {
+                Ok(word) if at % 4 == 0 => allocation.store(at, 4, u32::from_le_bytes(word).into()),
+                _ => (at..)
+                    .zip(chunk)
+                    .for_each(|(at, byte)| allocation.store_byte(at, *byte)),
+            }
+            at += chunk.len() as u64;
         }
         if data.len() as u64 == allocation.bytes {
             allocation.all_written.store(true, Relaxed);
@@ -355,6 +362,13 @@ impl Allocation {
     }
 }
 
+/// `data` in pieces that end at word boundaries, given the offset it starts at.
+fn chunks(offset: u64, data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let head = (offset.wrapping_neg() % 4).min(data.len() as u64) as usize;
+    let (head, rest) = data.split_at(head);
+    std::iter::once(head).chain(rest.chunks(4))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -376,6 +390,17 @@ mod tests {
             }
         );
         assert!(memory.write(p.offset(8), &[0; 3]).is_err());
+        let all: Vec<u8> = (0..10).collect();
+        for start in 0..10 {
+            memory.write(p, &[0xff; 10]).unwrap();
+            memory
+                .write(p.offset(start), &all[start as usize..])
+                .unwrap();
+            let mut out = [0; 10];
+            memory.read(p, &mut out).unwrap();
+            assert_eq!(out[start as usize..], all[start as usize..]);
+            assert!(out[..start as usize].iter().all(|byte| *byte == 0xff));
+        }
         memory.free(p).unwrap();
         assert!(memory.read(p.offset(1), &mut out).is_err());
     }

@@ -20,6 +20,7 @@ fn product(old: &str, new: &str) -> Result<Vec<f32>, RunError> {
         entry: "product".into(),
         grid: [n / 16, n / 16, 1],
         block: [16, 16, 1],
+        cluster: None,
         shared_bytes: 0,
         args,
     };
@@ -91,7 +92,7 @@ fn reading_what_nobody_wrote() {
     );
     let text = kernel(
         ".param .u64 out",
-        "ld.param.u64 %d1, [out]; ld.global.u32 %r1, [%d1+8];",
+        "ld.param.u64 %d1, [out]; ld.global.u32 %r1, [%d1+8]; add.u32 %r1, %r1, 1;",
     );
     let module = module(&text);
     let mut memory = Memory::new();
@@ -128,7 +129,7 @@ fn reading_what_nobody_wrote() {
     .unwrap();
     let text = kernel(
         ".param .u64 out",
-        ".local .align 4 .b8 l[8]; ld.local.u32 %r1, [l+4];",
+        ".local .align 4 .b8 l[8]; ld.local.u32 %r1, [l+4]; add.u32 %r1, %r1, 1;",
     );
     assert_eq!(fault_kind(&text, 1), FaultKind::Uninitialized);
 }
@@ -232,9 +233,13 @@ fn wrong_wait_counts_and_missing_barriers_of_async_copies() {
     // A wait orders the thread's own copies only: others need a barrier as well.
     let unordered = fault(&two_stages(1, ""), 64);
     assert_eq!(unordered.kind, FaultKind::SharedRace, "{unordered}");
-    assert_eq!(
-        unordered.other.expect("the reader").text,
-        "ld.shared.u32 %r6, [%r5];"
+    assert_eq!(unordered.text, "ld.shared.u32 %r6, [%r5];");
+    assert!(
+        unordered
+            .other
+            .expect("the copy")
+            .text
+            .starts_with("cp.async")
     );
 
     // Overwriting a stage that others may still read.
@@ -244,7 +249,7 @@ fn wrong_wait_counts_and_missing_barriers_of_async_copies() {
          ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, s; mad.lo.u32 %r3, %r1, 4, %r2;
          st.shared.u32 [%r3], %r1; bar.sync 0;
          xor.b32 %r4, %r1, 32; mad.lo.u32 %r5, %r4, 4, %r2; ld.shared.u32 %r6, [%r5];
-         cp.async.ca.shared.global [%r3], [%d1], 4; cp.async.wait_all;",
+         cp.async.ca.shared.global [%r3], [%d1], 4; cp.async.wait_all; add.u32 %r6, %r6, 1;",
     );
     assert_eq!(fault_kind(&text, 64), FaultKind::SharedRace);
 }
@@ -321,7 +326,7 @@ fn races_within_a_warp_and_with_atomics() {
     // Without a warp barrier lanes are not ordered (independent thread scheduling).
     assert_eq!(
         fault_kind(
-            &body("st.shared.u32 [%r3], %r1;\nld.shared.u32 %r4, [%r2+4];"),
+            &body("st.shared.u32 [%r3], %r1;\nld.shared.u32 %r4, [%r2+4]; add.u32 %r4, %r4, 1;"),
             32
         ),
         FaultKind::SharedRace
@@ -349,6 +354,19 @@ fn races_within_a_warp_and_with_atomics() {
         "setp.lt.u32 %p1, %r1, 32; @%p1 st.shared.u32 [%r2], 0;\n@!%p1 atom.shared.add.u32 %r5, [%r2], 1;",
     );
     assert_eq!(fault_kind(&text, 64), FaultKind::SharedRace);
+    // Ordered accesses are none, be the memory written before or not.
+    let ordered = body(
+        "st.volatile.shared.u32 [%r2], %r1; ld.volatile.shared.u32 %r4, [%r2]; ld.relaxed.cta.shared.u32 %r5, [%r2]; add.u32 %r4, %r4, %r5;",
+    );
+    run(
+        &module(&ordered),
+        &mut memory,
+        [1; 3],
+        [64, 1, 1],
+        vec![out.into()],
+        &Options::default(),
+    )
+    .unwrap();
     // Bytes of one word are separate places.
     let bytes = body(
         "add.u32 %r4, %r2, %r1; st.shared.u8 [%r4], %r1;\nbar.warp.sync -1;\nld.shared.u8 %r5, [%r4];",
@@ -366,6 +384,60 @@ fn races_within_a_warp_and_with_atomics() {
 }
 
 #[test]
+fn loading_ahead_is_no_fault_until_the_value_is_used() {
+    let body = |tail: &str| {
+        kernel(
+            ".param .u64 out",
+            &format!(
+                ".shared .align 8 .b8 s[512]; ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, s;
+                 setp.eq.u32 %p1, %r1, 0;\n{tail}"
+            ),
+        )
+    };
+    let passes = |tail: &str| {
+        let module = module(&body(tail));
+        let mut memory = Memory::new();
+        let out = memory.alloc("out", 256);
+        run(
+            &module,
+            &mut memory,
+            [1; 3],
+            [64, 1, 1],
+            vec![out.into()],
+            &Options::default(),
+        )
+        .map(|_| ())
+    };
+    // Never used; dropped by a move that is overwritten; not selected.
+    for tail in [
+        "ld.shared.u32 %r3, [%r2];",
+        "ld.shared.u32 %r3, [%r2]; mov.u32 %r4, %r3; mov.u32 %r3, 0; mov.u32 %r4, 1; add.u32 %r5, %r3, %r4;",
+        "ld.global.u32 %r3, [%d1+252]; setp.ne.u32 %p2, %r1, %r1; selp.b32 %r4, %r3, %r1, %p2;",
+        "@%p1 ld.shared.u32 %r3, [%r2]; @!%p1 mov.u32 %r3, 0; @!%p1 add.u32 %r4, %r3, 1;",
+    ] {
+        passes(tail).unwrap_or_else(|error| panic!("{tail}: {error}"));
+    }
+    // Used after a move: the load is named, and the use.
+    let tail = "ld.shared.u32 %r3, [%r2];\nmov.u32 %r4, %r3;\nadd.u32 %r5, %r4, 1;";
+    let found = fault(&body(tail), 64);
+    assert_eq!(
+        (found.kind, found.text.as_str()),
+        (FaultKind::Uninitialized, "ld.shared.u32 %r3, [%r2];")
+    );
+    assert!(
+        found
+            .detail
+            .contains(&format!("used at PTX line {}", found.line + 2)),
+        "{found}"
+    );
+    // Bounds are checked whether the value is used or not.
+    assert_eq!(
+        fault_kind(&body("ld.shared.u32 %r3, [%r2+512];"), 64),
+        FaultKind::OutOfBounds
+    );
+}
+
+#[test]
 fn launches_that_do_not_fit() {
     let text = ".version 8.0\n.target sm_90\n.address_size 64
         .visible .entry k(.param .u64 a, .param .u32 b) .maxntid 64, 1, 1 { ret; }";
@@ -378,6 +450,7 @@ fn launches_that_do_not_fit() {
             entry: entry.into(),
             grid: [1; 3],
             block: [block, 1, 1],
+            cluster: None,
             shared_bytes,
             args: args.to_vec(),
         };

@@ -15,6 +15,7 @@ fn it_runs() {
         entry: "block_sum".into(),
         grid: [1; 3],
         block: [64, 1, 1],
+        cluster: None,
         shared_bytes: 0,
         args: vec![x.into(), sum.into(), 200u32.into()],
     };

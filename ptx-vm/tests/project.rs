@@ -46,6 +46,7 @@ fn run(
         entry: entry.into(),
         grid: [grid, 1, 1],
         block,
+        cluster: None,
         shared_bytes,
         args,
     };

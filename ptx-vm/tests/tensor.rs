@@ -472,18 +472,16 @@ fn a_transposed_descriptor_reads_what_nobody_wrote() {
 }
 
 #[test]
-fn waiting_for_too_few_groups_leaves_old_accumulators() {
-    let layout = Layout {
-        swizzle: Swizzle::B128,
-        k_major: true,
-    };
-    let stale = |text: String| {
+fn accumulators_are_not_read_before_the_wait() {
+    let early = broken(|text| {
         text.replace(
             "wgmma.wait_group.sync.aligned 0;",
             "wgmma.wait_group.sync.aligned 1;",
         )
-    };
-    assert!(std::panic::catch_unwind(|| wgmma(layout, layout, 64, stale)).is_err());
+    });
+    assert_eq!(early.kind, FaultKind::AsyncNotWaited, "{early}");
+    assert!(early.text.starts_with("wgmma.mma_async"), "{early}");
+    assert!(early.detail.contains("accumulator"), "{early}");
 }
 
 #[test]

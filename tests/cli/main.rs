@@ -2,7 +2,10 @@
 //! a real one, on the CPU.
 
 mod bad_input;
+// Devices that are always full, small file systems and signals, as Linux has them.
+#[cfg(target_os = "linux")]
 mod files;
+#[cfg(target_os = "linux")]
 mod interrupted;
 mod output;
 mod resuming;

@@ -170,7 +170,8 @@ fn quiet_says_nothing_and_verbose_tells_where_the_time_went() {
     };
     assert_eq!(parts.len(), 4, "{line}");
     let difference = (total - parts.iter().sum::<f64>()).abs();
-    assert!(difference < 0.25, "off by {difference}: {line}");
+    // Five numbers, each rounded by at most 0.05.
+    assert!(difference <= 0.25 + 1e-9, "off by {difference}: {line}");
 }
 
 #[test]

@@ -86,6 +86,7 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let Follower { sink, mut view, .. } = follower;
     let written = sink.map(|sink| sink.finish()).transpose()?.unwrap_or(0);
     view.finish();
+    view.picture();
     if let record::Destination::File(path) = &out
         && written > 0
     {

@@ -16,7 +16,7 @@
 
 use super::{Checked, FaultKind, Raw};
 
-/// One remembered access: valid, pending, atomic, thread (11 bits), instruction (21), epoch (29).
+/// One remembered access: valid, pending, atomic, thread (14 bits), instruction (20), epoch (27).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Touch(pub(super) u64);
 
@@ -29,9 +29,9 @@ impl Touch {
         Self(
             VALID
                 | flags
-                | u64::from(thread & 0x7ff) << 50
-                | u64::from(pc & 0x1f_ffff) << 29
-                | u64::from(epoch & 0x1fff_ffff),
+                | u64::from(thread & 0x3fff) << 47
+                | u64::from(pc & 0xf_ffff) << 27
+                | u64::from(epoch & 0x7ff_ffff),
         )
     }
 
@@ -40,15 +40,15 @@ impl Touch {
     }
 
     pub(super) fn thread(self) -> u32 {
-        (self.0 >> 50) as u32 & 0x7ff
+        (self.0 >> 47) as u32 & 0x3fff
     }
 
     fn pc(self) -> u32 {
-        (self.0 >> 29) as u32 & 0x1f_ffff
+        (self.0 >> 27) as u32 & 0xf_ffff
     }
 
     fn epoch(self) -> u32 {
-        self.0 as u32 & 0x1fff_ffff
+        self.0 as u32 & 0x7ff_ffff
     }
 }
 
@@ -66,6 +66,10 @@ pub(crate) enum Use {
     SameWrite,
     Write,
     Atomic,
+    /// A load that is ordered, such as `ld.relaxed`: it races with nothing.
+    StrongRead,
+    /// A store that is ordered: it races with plain accesses only.
+    StrongWrite,
     /// Issue of a `cp.async`.
     AsyncIssue,
 }
@@ -73,22 +77,23 @@ pub(crate) enum Use {
 /// The access being checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Actor {
-    /// Linear thread index within the block.
+    /// Linear thread index within the cluster, every block padded to whole warps.
     pub thread: u32,
     pub pc: u32,
 }
 
-/// Shadow cells and clocks of one block.
+/// Shadow cells and clocks of one block, or of a cluster of blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
     pub(super) cells: Vec<Cell>,
     /// log2 of the bytes per cell: 0, or 2 where no access is narrower than a word.
     pub(super) shift: u32,
     pub(super) warps: usize,
-    /// Warps, the unit of bulk copies, the tensor unit of each warpgroup.
+    pub(super) warps_per_block: usize,
+    /// Warps, each block's unit of bulk copies, the tensor unit of each warpgroup.
     pub(super) agents: usize,
     pub(super) clocks: Vec<u32>,
-    /// The first read of unwritten memory. It waits for the next barrier or the end of the block:
+    /// The first use of a value read from unwritten memory. It waits for the next barrier or the end of the block:
     /// if another thread writes there before, the kernel lacks a barrier, and the race says more.
     deferred: Option<(Actor, Box<Raw>)>,
     pub races: bool,
@@ -96,16 +101,18 @@ pub(crate) struct Shadow {
 }
 
 impl Shadow {
-    /// Forgets everything: a new block of `warps` warps with `bytes` of shared memory starts.
-    pub fn reset(&mut self, bytes: usize, narrow: bool, warps: usize) {
+    /// Forgets everything: a new cluster starts, of `blocks` blocks of `warps` warps, with `bytes`
+    /// of shared memory in all.
+    pub fn reset(&mut self, bytes: usize, narrow: bool, blocks: usize, warps: usize) {
         self.shift = if narrow { 0 } else { 2 };
         self.cells.clear();
         self.cells
             .resize(bytes.div_ceil(1 << self.shift), Cell::default());
-        self.warps = warps;
+        self.warps = blocks * warps;
+        self.warps_per_block = warps;
         self.deferred = None;
         self.clocks.clear();
-        self.agents = warps + 1 + warps.div_ceil(4);
+        self.agents = blocks * (warps + 1 + warps.div_ceil(4));
         let n = self.agents;
         self.clocks.resize(n * n, 0);
         (0..n).for_each(|w| self.clocks[w * n + w] = 1);
@@ -131,12 +138,37 @@ impl Shadow {
         self.clocks[w * self.agents + w] += 1;
     }
 
-    /// Whether a read of unwritten memory waits to be reported.
+    /// A value read from unwritten memory has been used. If another thread has written there since,
+    /// it is a race; otherwise the fault waits, and the read is remembered.
+    pub fn defer(
+        &mut self,
+        mut raw: Box<Raw>,
+        (offset, bytes): (u64, u32),
+        actor: Actor,
+    ) -> Checked<()> {
+        let w = actor.thread as usize / 32;
+        let epoch = self.clocks[w * self.agents + w];
+        let first = offset as usize >> self.shift;
+        let last = (offset as usize + bytes as usize - 1) >> self.shift;
+        for index in first..=last {
+            let write = self.cells[index].write;
+            if write.has(VALID) && write.thread() != actor.thread {
+                self.bad_read(index, write, actor)?;
+                // Ordered by now, but it came after the read.
+                raw.other = Some(("later write", write.pc(), write.thread()));
+            }
+            self.cells[index].reads[0] = Touch::new(actor.thread, actor.pc, epoch, 0);
+        }
+        self.deferred.get_or_insert((actor, raw));
+        Ok(())
+    }
+
+    /// Whether a use of unwritten memory waits to be reported.
     pub fn has_deferred(&self) -> bool {
         self.deferred.is_some()
     }
 
-    /// That read and who did it.
+    /// That use and who did the read.
     pub fn take_deferred(&mut self) -> Option<(Actor, Box<Raw>)> {
         self.deferred.take()
     }
@@ -167,6 +199,14 @@ impl Shadow {
         let cell = self.cells[index];
         let w = actor.thread as usize / 32;
         let epoch = self.clocks[w * self.agents + w];
+        if how == Use::StrongRead {
+            let write = cell.write;
+            return if write.has(VALID) && !write.has(PENDING) {
+                Ok(())
+            } else {
+                self.bad_read(index, write, actor)
+            };
+        }
         if how == Use::Read {
             // The common case first: written before the last barrier, or by this thread.
             let known = cell.write.has(VALID) && !cell.write.has(PENDING);
@@ -189,7 +229,7 @@ impl Shadow {
         }
         let flags = match how {
             Use::AsyncIssue => PENDING,
-            Use::Atomic => ATOMIC,
+            Use::Atomic | Use::StrongWrite => ATOMIC,
             _ => 0,
         };
         if how == Use::Atomic && self.uninitialized && !cell.write.has(VALID) {
@@ -207,12 +247,10 @@ impl Shadow {
         Ok(())
     }
 
-    pub(super) fn bad_read(&mut self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
+    pub(super) fn bad_read(&self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
         if !write.has(VALID) {
-            if self.uninitialized && self.deferred.is_none() {
-                let mut raw = self.raw(FaultKind::Uninitialized, index, "shared memory", None);
-                raw.lane = actor.thread % 32;
-                self.deferred = Some((actor, raw));
+            if self.uninitialized {
+                return Err(self.raw(FaultKind::Uninitialized, index, "shared memory", None));
             }
         } else if self.races && write.has(PENDING) {
             let detail = "read before cp.async.wait_group or wait_all";
@@ -260,7 +298,7 @@ impl Shadow {
         }
         let unordered =
             |t: Touch| t.has(VALID) && t.thread() != actor.thread && !self.ordered(t, actor);
-        let both_atomic = how == Use::Atomic && write.has(ATOMIC);
+        let both_atomic = matches!(how, Use::Atomic | Use::StrongWrite) && write.has(ATOMIC);
         // One instruction may store the same bits from many lanes.
         let same = how == Use::SameWrite
             && write.pc() == actor.pc
@@ -328,7 +366,7 @@ mod tests {
             uninitialized: true,
             ..Shadow::default()
         };
-        shadow.reset(64, false, 2);
+        shadow.reset(64, false, 1, 2);
         shadow
     }
 
@@ -386,7 +424,8 @@ mod tests {
             s.access(20, 4, Use::Read, by(40)).unwrap_err().kind,
             FaultKind::SharedRace
         );
-        s.access(32, 4, Use::Read, by(0)).unwrap();
+        let raw = s.access(32, 4, Use::Read, by(0)).unwrap_err();
+        s.defer(raw, (32, 4), by(0)).unwrap();
         assert_eq!(s.take_deferred().unwrap().1.kind, FaultKind::Uninitialized);
         let late = s.access(32, 4, Use::Write, by(33)).unwrap_err();
         assert_eq!(late.kind, FaultKind::SharedRace);

@@ -1,17 +1,24 @@
 //! Clocks of the hardware's units, and how mbarriers carry clocks.
 
-use super::Checked;
 use super::shadow::{Actor, Cell, PENDING, Shadow, Touch, Use, VALID};
+use super::{Checked, FaultKind};
 
 impl Shadow {
-    /// The unit that does bulk copies.
-    pub fn copier(&self) -> usize {
-        self.warps
+    /// Warps of a block.
+    pub fn warps_per_block(&self) -> usize {
+        self.warps_per_block
+    }
+
+    /// The unit that does the bulk copies of warp `w`'s block.
+    pub fn copier(&self, w: usize) -> usize {
+        self.warps + w / self.warps_per_block
     }
 
     /// The tensor unit of warp `w`'s warpgroup.
     pub fn tensor_unit(&self, w: usize) -> usize {
-        self.warps + 1 + w / 4
+        let (block, warp) = (w / self.warps_per_block, w % self.warps_per_block);
+        let blocks = self.warps / self.warps_per_block;
+        self.warps + blocks + block * self.warps_per_block.div_ceil(4) + warp / 4
     }
 
     /// Starts an epoch of a unit, for one copy; returns it.
@@ -75,7 +82,14 @@ impl Shadow {
                 || cell.write.has(PENDING)
                 || cell.write.thread() != actor.thread
             {
-                self.bad_read_unless_ordered(index, cell.write, actor)?;
+                let read = self.bad_read_unless_ordered(index, cell.write, actor);
+                if let Err(mut raw) = read {
+                    if raw.kind != FaultKind::Uninitialized {
+                        return Err(raw);
+                    }
+                    raw.lane = actor.thread % 32;
+                    self.defer(raw, ((index as u64) << self.shift, 1), actor)?;
+                }
             }
             let reads = &mut self.cells[index].reads;
             if !reads[0].has(VALID) || reads[0].thread() == touch.thread() {
@@ -87,7 +101,7 @@ impl Shadow {
         Ok(())
     }
 
-    fn bad_read_unless_ordered(&mut self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
+    fn bad_read_unless_ordered(&self, index: usize, write: Touch, actor: Actor) -> Checked<()> {
         if write.has(VALID) && !write.has(PENDING) && self.ordered(write, actor) {
             return Ok(());
         }

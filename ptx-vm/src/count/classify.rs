@@ -110,6 +110,8 @@ pub(crate) fn classify(inst: &Inst) -> (Class, FlopRate) {
         ),
         Inst::WgmmaCommit | Inst::WgmmaWait { .. } | Inst::Matrix { .. } => (Class::Tensor, none),
         Inst::Bulk(_) | Inst::BulkCommit | Inst::BulkWait { .. } => (Class::Async, none),
+        Inst::MapAddress { .. } | Inst::AddressRank { .. } => (Class::Move, none),
+        Inst::ClusterArrive { .. } | Inst::ClusterWait => (Class::Barrier, none),
         Inst::Mbarrier { .. } | Inst::MbarrierWait { .. } => (Class::Barrier, none),
         Inst::Barrier { .. } | Inst::WarpBarrier { .. } | Inst::Fence => (Class::Barrier, none),
         Inst::Shuffle { .. }

@@ -2,7 +2,7 @@
 
 use super::private::{read_words, write_words};
 use super::warp::{Env, Warp};
-use super::{Lanes64, WARP, lanes, window};
+use super::{BLOCK_WINDOW, Lanes64, WARP, lanes, window};
 use crate::check::shadow::Use;
 use crate::check::{Checked, FaultKind, Raw};
 use crate::count::pattern;
@@ -148,7 +148,7 @@ impl Warp {
         let bytes = access.bytes;
         let total = bytes * access.regs.len() as u32;
         let (check, count) = (
-            env.frozen.options.checks.uninitialized,
+            env.frozen.options.checks.uninitialized && !access.dead,
             env.frozen.options.traffic,
         );
         for lane in lanes(group.mask) {
@@ -158,12 +158,8 @@ impl Warp {
                 let at = offset + i as u64 * u64::from(bytes);
                 if check && !allocation.is_written(at, bytes) {
                     let detail = format!("offset {at} of `{}`", allocation.name);
-                    return Err(Raw::at(
-                        FaultKind::Uninitialized,
-                        lane as u32,
-                        address,
-                        detail,
-                    ));
+                    let raw = Raw::at(FaultKind::Uninitialized, lane as u32, address, detail);
+                    self.poison(raw, &[*reg], lane, None)?;
                 }
                 if count {
                     allocation.touch(at, bytes, false);
@@ -212,16 +208,18 @@ impl Warp {
         let bytes = access.bytes;
         let total = bytes * access.regs.len() as u32;
         for lane in lanes(group.mask) {
-            let offset = shared_bounds(env, lane, group.offsets[lane], total)?;
-            if env.check_shared {
+            let offset = shared_bounds(env, self.rank, lane, group.offsets[lane], total)?;
+            if env.check_shared && !access.dead {
                 let how = if access.strong {
-                    Use::Atomic
+                    Use::StrongRead
                 } else {
                     Use::Read
                 };
-                env.shadow
-                    .access(offset, total, how, self.actor(lane))
-                    .map_err(|raw| in_lane(raw, lane))?;
+                let read = env.shadow.access(offset, total, how, self.actor(lane));
+                if let Err(raw) = read {
+                    let raw = in_lane(raw, lane);
+                    self.poison(raw, &access.regs, lane, Some((offset, total)))?;
+                }
             }
             for (i, reg) in access.regs.iter().enumerate() {
                 let value = read_words(env.shared, offset as usize + i * bytes as usize, bytes);
@@ -241,13 +239,13 @@ impl Warp {
         let bytes = access.bytes;
         let total = bytes * access.regs.len() as u32;
         for lane in lanes(group.mask) {
-            let offset = shared_bounds(env, lane, group.offsets[lane], total)?;
+            let offset = shared_bounds(env, self.rank, lane, group.offsets[lane], total)?;
             for (i, reg) in access.regs.iter().enumerate() {
                 let at = offset as usize + i * bytes as usize;
                 let value = self.get(*reg, lane) & (u64::MAX >> (64 - 8 * bytes));
                 if env.check_shared {
                     let how = if access.strong {
-                        Use::Atomic
+                        Use::StrongWrite
                     } else if read_words(env.shared, at, bytes) == value {
                         Use::SameWrite
                     } else {
@@ -319,19 +317,25 @@ pub(super) fn aligned(group: &Group, bytes: u32) -> Checked<()> {
     Ok(())
 }
 
+/// Place in the cluster's shared memory of `bytes` at `offset`, seen from the block of rank `rank`.
 pub(super) fn shared_bounds(
     env: &Env<'_, '_>,
+    rank: u32,
     lane: usize,
     offset: u64,
     bytes: u32,
 ) -> Checked<u64> {
     let size = u64::from(env.frozen.shared_bytes);
-    if offset
+    let (block, local) = match (offset / BLOCK_WINDOW).checked_sub(1) {
+        None => (rank.into(), offset),
+        Some(block) => (block, offset % BLOCK_WINDOW),
+    };
+    let inside = local
         .checked_add(bytes.into())
-        .is_none_or(|end| end > size)
-    {
-        let detail = format!("{bytes} bytes at offset {offset} of {size} bytes of shared memory");
+        .is_some_and(|end| end <= size);
+    if !inside || block >= u64::from(env.frozen.cluster_blocks()) {
+        let detail = format!("{bytes} bytes at offset {local} of {size} bytes of shared memory");
         return Err(Raw::at(FaultKind::OutOfBounds, lane as u32, offset, detail));
     }
-    Ok(offset)
+    Ok(block * env.frozen.shared_stride() + local)
 }

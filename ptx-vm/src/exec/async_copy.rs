@@ -91,7 +91,7 @@ impl Warp {
                 return Err(Raw::new(FaultKind::InvalidOperand, lane as u32, detail));
             }
             let wanted = if ignored >> lane & 1 == 1 { 0 } else { wanted };
-            let at = shared_bounds(env, lane, to.offsets[lane], bytes)?;
+            let at = shared_bounds(env, self.rank, lane, to.offsets[lane], bytes)?;
             if env.check_shared {
                 let actor = self.actor(lane);
                 env.shadow

@@ -26,7 +26,7 @@ impl Warp {
                 let address = group.offsets[lane];
                 let old = match group.space {
                     Space::Shared => {
-                        let at = shared_bounds(env, lane, address, bytes)?;
+                        let at = shared_bounds(env, self.rank, lane, address, bytes)?;
                         if env.check_shared {
                             let actor = self.actor(lane);
                             env.shadow

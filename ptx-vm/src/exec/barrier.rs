@@ -1,5 +1,6 @@
 //! Barriers of a block (PTX ISA, "bar, barrier").
 
+use super::block::thread_index;
 use super::warp::{Arrival, Env, Warp};
 use crate::check::{Checked, FaultKind, Raw};
 use crate::ir::{BarrierKind, WARP};
@@ -27,7 +28,12 @@ impl Barriers {
         self.held = 0;
     }
 
-    /// Whether warp `w` waits.
+    /// Whether any warp waits.
+    pub fn hold_any(&self) -> bool {
+        self.held != 0
+    }
+
+    /// Whether warp `w` of the block waits.
     pub fn holds(&self, w: usize) -> bool {
         self.held >> w & 1 == 1
     }
@@ -70,7 +76,7 @@ impl Barriers {
                 0,
                 "the barrier is awaited for different numbers of threads",
             );
-            raw.other = Some(("arrival", first.pc, *other as u32 * WARP as u32));
+            raw.other = Some(("arrival", first.pc, warps[*other].first_thread()));
             return Err(raw);
         }
         if arrival.kind != BarrierKind::Arrive {
@@ -91,7 +97,10 @@ impl Barriers {
         warps: &mut [Warp],
         env: &mut Env<'_, '_>,
     ) {
-        let members: Vec<usize> = arrived.iter().map(|(w, _)| *w).collect();
+        let members: Vec<usize> = arrived
+            .iter()
+            .map(|(w, _)| warps[*w].number as usize)
+            .collect();
         env.shadow.join(&members);
         let (mut votes, mut threads) = (0, 0);
         for (w, arrival) in arrived {
@@ -132,7 +141,7 @@ impl Barriers {
                 warps.len()
             );
             let mut raw = Raw::new(FaultKind::BarrierDivergence, 0, detail);
-            raw.other = Some(("exit", warps[done].pc, done as u32 * WARP as u32));
+            raw.other = Some(("exit", warps[done].pc, warps[done].first_thread()));
             raw
         } else {
             let detail = format!(
@@ -143,9 +152,60 @@ impl Barriers {
             Raw::new(FaultKind::Deadlock, 0, detail)
         };
         if let (None, Some((v, other))) = (raw.other, waiting().find(|(_, a)| a.pc != arrival.pc)) {
-            raw.other = Some(("wait", other.pc, *v as u32 * WARP as u32));
+            raw.other = Some(("wait", other.pc, warps[*v].first_thread()));
         }
         (*w, raw)
+    }
+}
+
+impl Warp {
+    /// What the warp brings to a barrier. All its threads must take part.
+    pub(super) fn arrival(
+        &mut self,
+        env: &Env<'_, '_>,
+        (kind, aligned): (BarrierKind, bool),
+        id: u32,
+        threads: Option<u32>,
+        active: u32,
+    ) -> Checked<Arrival> {
+        if active != self.full {
+            let missing = (self.full & !active).trailing_zeros();
+            let ended = self.live >> missing & 1 == 0;
+            let shape = env.frozen.launch.block;
+            let detail = format!(
+                "{} of the warp's {} threads arrive; thread {:?} {}",
+                active.count_ones(),
+                self.full.count_ones(),
+                thread_index(self.first_in_block() + missing, shape),
+                if ended {
+                    "has exited"
+                } else {
+                    "is on another path"
+                },
+            );
+            if !aligned || env.frozen.options.checks.divergence || active != self.live {
+                return Err(Raw::new(
+                    FaultKind::BarrierDivergence,
+                    active.trailing_zeros(),
+                    detail,
+                ));
+            }
+        }
+        let lane = active.trailing_zeros() as usize;
+        let votes = match kind {
+            BarrierKind::RedPopc { pred, .. }
+            | BarrierKind::RedAnd { pred, .. }
+            | BarrierKind::RedOr { pred, .. } => self.pred(pred) & active,
+            _ => 0,
+        };
+        Ok(Arrival {
+            kind,
+            id: self.r[id as usize][lane],
+            threads: threads.map(|t| self.r[t as usize][lane]),
+            pc: self.pc,
+            active,
+            votes,
+        })
     }
 }
 

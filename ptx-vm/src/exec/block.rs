@@ -1,6 +1,7 @@
-//! A block: its warps, its shared memory, whose turn it is.
+//! A block, or a cluster of blocks: the warps, the shared memory, whose turn it is.
 
 use super::barrier::Barriers;
+use super::cluster::{ClusterBarrier, Place};
 use super::mbarrier::{Mbarriers, land};
 use super::warp::{Env, Frozen, Stop, Warp};
 use crate::check::shadow::Shadow;
@@ -16,13 +17,16 @@ const TURN: u32 = 4096;
 /// which the block is stuck. A loop that gives up after some tries has left by then.
 const FRUITLESS_ROUNDS: u32 = 1000;
 
-/// Memory of a block, kept from block to block to spare allocations.
+/// Memory of a cluster, kept from one to the next to spare allocations. A launch without
+/// clusters has clusters of one block.
 #[derive(Default)]
-pub(crate) struct Block {
+pub(crate) struct Cluster {
     warps: Vec<Warp>,
     shared: Vec<u32>,
     shadow: Shadow,
-    barriers: Barriers,
+    /// One set for each block.
+    barriers: Vec<Barriers>,
+    cluster: ClusterBarrier,
     mbarriers: Mbarriers,
     issued_products: Vec<u32>,
 }
@@ -36,48 +40,48 @@ pub(crate) fn thread_index(thread: u32, block: [u32; 3]) -> [u32; 3] {
     ]
 }
 
-impl Block {
-    /// Runs one block to its end.
+impl Cluster {
+    /// Runs the blocks of a cluster to their end.
     pub fn run(
         &mut self,
         module: &Module,
         frozen: &Frozen<'_>,
         counts: &mut Counts,
-        id: [u32; 3],
-        index: u64,
+        places: &[Place],
     ) -> Result<(), Box<Fault>> {
         let threads: u32 = frozen.launch.block.iter().product();
         let n = (threads as usize).div_ceil(WARP);
-        self.warps.resize_with(n, Warp::default);
+        let all = n * places.len();
+        self.warps.resize_with(all, Warp::default);
         for (w, warp) in self.warps.iter_mut().enumerate() {
-            warp.start(frozen, w as u32, threads, id, index);
+            warp.start(frozen, (w % n) as u32, threads, &places[w / n]);
         }
+        let bytes = frozen.shared_stride() as usize * places.len();
         self.shared.clear();
-        self.shared
-            .resize(frozen.shared_bytes.div_ceil(4) as usize, 0);
+        self.shared.resize(bytes / 4, 0);
         self.shadow.races = frozen.options.checks.races;
         self.shadow.uninitialized = frozen.options.checks.uninitialized;
-        self.shadow.reset(
-            frozen.shared_bytes as usize,
-            frozen.program.narrow_shared,
-            n,
-        );
-        self.barriers.reset();
+        self.shadow
+            .reset(bytes, frozen.program.narrow_shared, places.len(), n);
+        self.barriers.resize_with(places.len(), Barriers::default);
+        self.barriers.iter_mut().for_each(Barriers::reset);
+        self.cluster.reset(all as u32);
         self.mbarriers.reset();
         self.issued_products.clear();
-        self.issued_products.resize(n, 0);
+        self.issued_products.resize(all, 0);
         let mut env = Env {
             frozen,
             shared: &mut self.shared,
             shadow: &mut self.shadow,
             mbarriers: &mut self.mbarriers,
+            cluster: &mut self.cluster,
             issued_products: &mut self.issued_products,
             counts,
             check_shared: frozen.options.checks.races || frozen.options.checks.uninitialized,
         };
-        let outcome = schedule(&mut self.warps, &mut self.barriers, &mut env);
+        let outcome = schedule(&mut self.warps, n, &mut self.barriers, &mut env);
         self.decide(outcome)
-            .map_err(|(w, raw)| describe(module, frozen, &self.warps[w], id, *raw))
+            .map_err(|(w, raw)| describe(module, frozen, &self.warps[w], n as u32, *raw))
     }
 
     /// A read of unwritten memory comes before whatever followed from it, save a race, which
@@ -102,16 +106,22 @@ impl Block {
 /// A fault comes with the index of its warp.
 type Outcome = Result<(), (usize, Box<Raw>)>;
 
-/// Gives the warps turns until all are done, or until a barrier completes behind a read of
+/// Gives the warps, `per_block` of each block, turns until all are done, or until a barrier completes behind a read of
 /// unwritten memory.
-fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) -> Outcome {
+fn schedule(
+    warps: &mut [Warp],
+    per_block: usize,
+    barriers: &mut [Barriers],
+    env: &mut Env<'_, '_>,
+) -> Outcome {
     let (mut issued, mut fruitless) = (0u64, 0);
     loop {
         let changes = env.mbarriers.changes;
         let (mut progress, mut waiter) = (false, None);
         let mut only_waits = true;
         for w in 0..warps.len() {
-            if warps[w].is_done() || barriers.holds(w) {
+            let (block, first) = (w / per_block, w - w % per_block);
+            if warps[w].is_done() || barriers[block].holds(w - first) {
                 continue;
             }
             progress = true;
@@ -124,8 +134,9 @@ fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) 
                 only_waits = false;
             }
             if let Stop::Barrier(arrival) = stop {
-                let completed = barriers
-                    .arrive(w, arrival, warps, env)
+                let members = &mut warps[first..first + per_block];
+                let completed = barriers[block]
+                    .arrive(w - first, arrival, members, env)
                     .map_err(|raw| (w, raw))?;
                 if completed && env.shadow.has_deferred() {
                     return Ok(());
@@ -142,7 +153,10 @@ fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) 
             return Ok(());
         }
         if !progress {
-            return Err(barriers.stuck(warps));
+            let block = barriers.iter().position(Barriers::hold_any).unwrap_or(0);
+            let first = block * per_block;
+            let (w, raw) = barriers[block].stuck(&mut warps[first..first + per_block]);
+            return Err((first + w, raw));
         }
         fruitless = if only_waits && env.mbarriers.changes == changes {
             fruitless + 1
@@ -155,16 +169,10 @@ fn schedule(warps: &mut [Warp], barriers: &mut Barriers, env: &mut Env<'_, '_>) 
     }
 }
 
-/// Adds place and text to a fault.
-fn describe(
-    module: &Module,
-    frozen: &Frozen<'_>,
-    warp: &Warp,
-    id: [u32; 3],
-    raw: Raw,
-) -> Box<Fault> {
+/// Adds place and text to a fault; blocks have `warps` warps.
+fn describe(module: &Module, frozen: &Frozen<'_>, warp: &Warp, warps: u32, raw: Raw) -> Box<Fault> {
     let shape = frozen.launch.block;
-    let threads: u32 = shape.iter().product();
+    let padded = warps * WARP as u32;
     let line = |pc: u32| {
         frozen
             .program
@@ -178,15 +186,17 @@ fn describe(
         kernel: frozen.launch.entry.clone(),
         line: at,
         text: module.line(at).to_string(),
-        block: id,
-        thread: thread_index(warp.first_thread() + raw.lane, shape),
+        block: warp.block,
+        thread: thread_index(warp.first_in_block() + raw.lane, shape),
         address: raw.address,
         detail: raw.detail,
         other: raw.other.map(|(action, pc, thread)| Collision {
             action: action.to_string(),
             line: line(pc),
             text: module.line(line(pc)).to_string(),
-            thread: (thread < threads).then(|| thread_index(thread, shape)),
+            // Beyond the threads of the cluster are the hardware's units.
+            thread: (thread < padded * frozen.cluster_blocks())
+                .then(|| thread_index(thread % padded, shape)),
         }),
     })
 }

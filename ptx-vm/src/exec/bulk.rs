@@ -45,27 +45,38 @@ impl Warp {
             let total: u32 = rows.iter().map(|row| row.bytes).sum();
             let shared = (Space::Shared, bulk.shared);
             let base = self.shared_place(env, shared, lane, (total, align))?;
-            let epoch = env.shadow.tick(env.shadow.copier());
-            let unit = (env.shadow.copier(), epoch);
+            let epoch = env.shadow.tick(env.shadow.copier(self.number as usize));
+            let unit = (env.shadow.copier(self.number as usize), epoch);
             let actor = self.actor(lane);
-            for row in &rows {
-                self.row(
-                    env,
-                    (lane, actor),
-                    row,
-                    base,
-                    swizzle,
-                    (bulk.barrier.is_some(), unit),
-                )?;
+            let barrier = match bulk.barrier {
+                Some(barrier) => {
+                    Some(self.shared_place(env, (Space::Shared, barrier), lane, (8, 8))?)
+                }
+                None => None,
+            };
+            let stride = env.frozen.shared_stride();
+            let mask = bulk.multicast.map(|slot| self.r[slot as usize][lane]);
+            if mask.is_some_and(|mask| mask >> env.frozen.cluster_blocks() != 0) {
+                let detail = format!("a cluster of {} blocks", env.frozen.cluster_blocks());
+                return Err(Raw::new(FaultKind::InvalidOperand, lane as u32, detail));
+            }
+            // A multicast writes to the same offset in every block of the mask.
+            let ranks: Vec<Option<u64>> = match mask {
+                None => vec![None],
+                Some(mask) => lanes(mask).map(|rank| Some(rank as u64)).collect(),
+            };
+            for rank in ranks {
+                let place = |at: u64| rank.map_or(at, |rank| rank * stride + at % stride);
+                for row in &rows {
+                    let direction = (barrier.is_some(), unit);
+                    self.row(env, (lane, actor), row, place(base), swizzle, direction)?;
+                }
+                match barrier {
+                    Some(at) => env.mbarriers.copy(lane, place(at), total, unit)?,
+                    None => self.bulk.open.push((lane as u32, epoch)),
+                }
             }
             self.count_bulk(env, &rows);
-            match bulk.barrier {
-                Some(barrier) => {
-                    let at = self.shared_place(env, (Space::Shared, barrier), lane, (8, 8))?;
-                    env.mbarriers.copy(lane, at, total, unit)?;
-                }
-                None => self.bulk.open.push((lane as u32, epoch)),
-            }
         }
         Ok(())
     }
@@ -276,8 +287,11 @@ impl Warp {
                 .collect();
             let done = mine.len().saturating_sub(pending as usize);
             if let Some(epoch) = mine[..done].iter().max() {
-                env.shadow
-                    .observe(self.index as usize, env.shadow.copier(), *epoch);
+                env.shadow.observe(
+                    self.number as usize,
+                    env.shadow.copier(self.number as usize),
+                    *epoch,
+                );
             }
             let mut left = done;
             self.bulk.committed.retain(|(l, _)| {

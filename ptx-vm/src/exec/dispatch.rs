@@ -214,7 +214,7 @@ impl Warp {
             Inst::AsyncWait { pending } => self.async_wait(env, *pending, active),
             Inst::WarpBarrier { mask } => {
                 self.check_mask(env, *mask, active)?;
-                env.shadow.warp_sync(self.index as usize);
+                env.shadow.warp_sync(self.number as usize);
             }
             Inst::Shuffle { .. }
             | Inst::Vote { .. }
@@ -253,6 +253,10 @@ impl Warp {
             Inst::Bulk(bulk) => self.bulk(env, bulk, active)?,
             Inst::BulkCommit => self.bulk_commit(active),
             Inst::BulkWait { pending } => self.bulk_wait(env, *pending, active),
+            Inst::MapAddress { window, d, a, rank } => {
+                self.map_address(env, (*window, *d, *a, *rank), active)?;
+            }
+            Inst::AddressRank { window, d, a } => self.address_rank((*window, *d, *a), active),
             Inst::Trap => return Err(Raw::new(FaultKind::Trap, active.trailing_zeros(), "")),
             // Fences order nothing further: memory here is sequentially consistent within a block.
             Inst::Fence | Inst::Nop => {}
@@ -261,6 +265,8 @@ impl Warp {
             | Inst::Exit
             | Inst::Barrier { .. }
             | Inst::MbarrierWait { .. }
+            | Inst::ClusterArrive { .. }
+            | Inst::ClusterWait
             | Inst::WgmmaWait { .. } => {}
         }
         Ok(())

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::block::Block;
+use super::block::Cluster;
+use super::cluster::Place;
 use super::{MAX_SHARED, warp::Frozen};
 use crate::check::{Checks, Fault, RunError};
 use crate::count::Report;
@@ -64,6 +65,9 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block per axis.
     pub block: [u32; 3],
+    /// Blocks of a cluster per axis; `None` is what the kernel's `.reqnctapercluster` says, or
+    /// no cluster.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
     /// Arguments in order.
@@ -137,9 +141,12 @@ impl Machine {
             Some(Ok(program)) => program,
         };
         let shared = self.check(program, launch)?;
+        let cluster = cluster(program, launch)?;
         let params = params(program, launch)?;
         module.place(memory);
-        memory.forget_touches();
+        if options.traffic {
+            memory.forget_touches();
+        }
         let frozen = Frozen {
             program,
             memory,
@@ -148,12 +155,18 @@ impl Machine {
             options,
             sms: self.sms,
             shared_bytes: shared,
+            cluster,
             simd: pulp::Arch::new(),
         };
         let counts = run_blocks(module, &frozen)?;
         let blocks = launch.grid.iter().map(|n| u64::from(*n)).product::<u64>();
         let threads = blocks * launch.block.iter().map(|n| u64::from(*n)).product::<u64>();
-        Ok(counts.report(&launch.entry, &program.code, threads, memory.footprints()))
+        let footprints = if options.traffic {
+            memory.footprints()
+        } else {
+            Vec::new()
+        };
+        Ok(counts.report(&launch.entry, &program.code, threads, footprints))
     }
 
     /// Checks the shape of the launch; returns the bytes of shared memory.
@@ -169,12 +182,16 @@ impl Machine {
         if launch.grid.contains(&0) {
             return fail(format!("the grid {:?} is empty", launch.grid));
         }
-        if let Some(max) = program.max_threads.filter(|max| threads > u64::from(*max)) {
+        if let Some(max) = program
+            .bounds
+            .max_threads
+            .filter(|max| threads > u64::from(*max))
+        {
             return fail(format!(
                 "a block has {threads} threads, .maxntid allows {max}"
             ));
         }
-        if let Some(required) = program.required_block.filter(|r| *r != launch.block) {
+        if let Some(required) = program.bounds.block.filter(|r| *r != launch.block) {
             return fail(format!(
                 "the block is {:?}, .reqntid demands {required:?}",
                 launch.block
@@ -222,27 +239,54 @@ fn params(program: &Program, launch: &Launch) -> Result<Vec<u8>, RunError> {
     Ok(out)
 }
 
-/// Runs all blocks. Blocks below the first faulty one always run, so that the fault reported
+/// The shape of the launch's clusters.
+fn cluster(program: &Program, launch: &Launch) -> Result<[u32; 3], RunError> {
+    let shape = match (launch.cluster, program.bounds.cluster) {
+        (Some(given), Some(required)) if given != required => {
+            let message = format!("clusters of {given:?}, .reqnctapercluster demands {required:?}");
+            return Err(refuse(launch, message));
+        }
+        (given, required) => given.or(required).unwrap_or([1; 3]),
+    };
+    let blocks = shape.iter().map(|n| u64::from(*n)).product::<u64>();
+    let fits = launch
+        .grid
+        .iter()
+        .zip(&shape)
+        .all(|(grid, n)| *n > 0 && grid.is_multiple_of(*n));
+    if !(1..=16).contains(&blocks) || !fits {
+        let message = format!(
+            "clusters of {shape:?} in a grid of {:?}: 1 to 16 blocks that divide the grid are possible",
+            launch.grid
+        );
+        return Err(refuse(launch, message));
+    }
+    Ok(shape)
+}
+
+/// Runs all clusters. Clusters below the first faulty one always run, so that the fault reported
 /// does not depend on the number of cores.
 fn run_blocks(module: &Module, frozen: &Frozen<'_>) -> Result<Counts, RunError> {
-    let [x, y, z] = frozen.launch.grid.map(u64::from);
+    let grid = frozen.launch.grid.map(u64::from);
+    let shape = frozen.cluster.map(u64::from);
+    let [x, y, z] = [0, 1, 2].map(|axis| grid[axis] / shape[axis]);
     let code = frozen.program.code.len();
     let first_fault = AtomicU64::new(u64::MAX);
     let fault: Mutex<Option<Box<Fault>>> = Mutex::new(None);
-    let run = |(mut block, mut counts): (Block, Counts), index: u64| {
+    let run = |(mut cluster, mut counts): (Cluster, Counts), index: u64| {
         if index < first_fault.load(Ordering::Relaxed) {
-            let id = [index % x, index / x % y, index / (x * y)].map(|n| n as u32);
-            counts.blocks += 1;
-            if let Err(found) = block.run(module, frozen, &mut counts, id, index) {
+            let places = places([index % x, index / x % y, index / (x * y)], shape, grid);
+            counts.blocks += places.len() as u64;
+            if let Err(found) = cluster.run(module, frozen, &mut counts, &places) {
                 let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
                 if index < first_fault.fetch_min(index, Ordering::Relaxed) {
                     *fault = Some(found);
                 }
             }
         }
-        (block, counts)
+        (cluster, counts)
     };
-    let start = || (Block::default(), Counts::new(code));
+    let start = || (Cluster::default(), Counts::new(code));
     let counts = if frozen.options.sequential {
         (0..x * y * z).fold(start(), run).1
     } else {
@@ -256,4 +300,20 @@ fn run_blocks(module: &Module, frozen: &Frozen<'_>) -> Result<Counts, RunError> 
         Some(fault) => Err(fault.into()),
         None => Ok(counts),
     }
+}
+
+/// The blocks of cluster `at`, by rank: x runs fastest.
+fn places(at: [u64; 3], shape: [u64; 3], grid: [u64; 3]) -> Vec<Place> {
+    (0..shape.iter().product())
+        .map(|rank: u64| {
+            let [x, y] = [shape[0], shape[1]];
+            let inside = [rank % x, rank / x % y, rank / (x * y)];
+            let block = [0, 1, 2].map(|axis| at[axis] * shape[axis] + inside[axis]);
+            Place {
+                block: block.map(|n| n as u32),
+                rank: rank as u32,
+                index: block[0] + grid[0] * (block[1] + grid[1] * block[2]),
+            }
+        })
+        .collect()
 }

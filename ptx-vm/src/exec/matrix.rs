@@ -13,7 +13,7 @@ use super::warp::{Env, Warp};
 use super::{WARP, lanes};
 use crate::check::shadow::Use;
 use crate::check::{Checked, FaultKind, Raw};
-use crate::ir::{Addr, MatrixTy, Mma, R, Space};
+use crate::ir::{Addr, MatrixTy, Mma, R, Reg, Space};
 
 /// Value of a matrix element: 16 bits, or 32 of which TF32 keeps the upper 19.
 pub(super) fn element(ty: MatrixTy, bits: u32) -> f64 {
@@ -61,19 +61,31 @@ impl Warp {
     ) -> Checked<()> {
         self.whole_warp(active)?;
         let providers = u32::MAX >> (32 - 8 * regs.len());
-        let group = Group {
+        let mut group = Group {
             space: Space::Shared,
             mask: providers,
             offsets: self.addresses(addr),
         };
         aligned(&group, 16)?;
         for lane in lanes(providers) {
-            let at = shared_bounds(env, lane, group.offsets[lane], 16)?;
-            if env.check_shared {
-                let how = if store { Use::Write } else { Use::Read };
-                env.shadow
-                    .access(at, 16, how, self.actor(lane))
-                    .map_err(|raw| in_lane(raw, lane))?;
+            let at = shared_bounds(env, self.rank, lane, group.offsets[lane], 16)?;
+            group.offsets[lane] = at;
+            if !env.check_shared {
+                continue;
+            }
+            let how = if store { Use::Write } else { Use::Read };
+            let done = env
+                .shadow
+                .access(at, 16, how, self.actor(lane))
+                .map_err(|raw| in_lane(raw, lane));
+            match done {
+                // All lanes hold a part of the row.
+                Err(raw) if !store => {
+                    let reg = [Reg::R(regs[lane / 8])];
+                    (0..WARP)
+                        .try_for_each(|l| self.poison(raw.clone(), &reg, l, Some((at, 16))))?;
+                }
+                done => done?,
             }
         }
         for (j, reg) in regs.iter().enumerate() {

@@ -168,7 +168,7 @@ impl Warp {
                 "the address is not in shared memory",
             ));
         };
-        let at = shared_bounds(env, lane, offsets[lane], bytes)?;
+        let at = shared_bounds(env, self.rank, lane, offsets[lane], bytes)?;
         if !at.is_multiple_of(align.into()) {
             return Err(Raw::at(
                 FaultKind::Misaligned,
@@ -187,7 +187,7 @@ impl Warp {
         place: (Space, Addr),
         active: u32,
     ) -> Checked<()> {
-        let w = self.index as usize;
+        let w = self.number as usize;
         for lane in lanes(active) {
             let at = self.shared_place(env, place, lane, (8, 8))?;
             let value = |slot: R| self.r[slot as usize][lane];
@@ -271,7 +271,7 @@ impl Warp {
                 None => object.phase > self.d[wait.state as usize][lane],
             };
             if complete {
-                env.shadow.acquire(self.index as usize, &object.completed);
+                env.shadow.acquire(self.number as usize, &object.completed);
                 done |= 1 << lane;
             }
         }
@@ -282,7 +282,7 @@ impl Warp {
 
     /// Why waiting is fruitless.
     pub(super) fn fruitless(&self, env: &Env<'_, '_>) -> Box<Raw> {
-        let detail = "waits for warps of its warpgroup that do not issue the same wgmma";
+        let detail = "waits for warps that do not come: of its warpgroup to the same wgmma, or of its cluster to the barrier";
         let mut raw = Raw::new(FaultKind::Deadlock, 0, detail);
         if let Some(crate::ir::Op {
             inst: crate::ir::Inst::MbarrierWait { space, addr, .. },

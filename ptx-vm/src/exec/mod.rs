@@ -12,15 +12,18 @@ mod atomic;
 mod barrier;
 mod block;
 mod bulk;
+mod cluster;
 mod collective;
 mod convert;
 mod data;
 mod dispatch;
+mod divergence;
 mod float;
 mod half;
 mod launch;
 mod matrix;
 mod mbarrier;
+mod poison;
 mod predicate;
 mod private;
 mod registers;
@@ -42,11 +45,14 @@ pub(crate) type Lanes64 = [u64; WARP];
 /// Shared memory of a block is at most this: above every device so far (228 KiB on sm_90).
 pub(crate) const MAX_SHARED: u32 = 256 << 10;
 
-/// Windows of the generic address space, each 16 MiB; global memory is everything else.
+/// Windows of the generic address space, each 512 MiB; global memory is everything else.
 pub(crate) const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
 pub(crate) const LOCAL_WINDOW: u64 = 0x7e00_0000_0000;
 pub(crate) const PARAM_WINDOW: u64 = 0x7d00_0000_0000;
-const WINDOW_BYTES: u64 = 16 << 20;
+const WINDOW_BYTES: u64 = 1 << 29;
+
+/// In a cluster, shared memory of the block of rank `r` is also at `r + 1` times this.
+pub(crate) const BLOCK_WINDOW: u64 = 1 << 24;
 
 /// The window that holds a generic address, and the offset in it.
 #[inline]

@@ -20,16 +20,18 @@ impl Warp {
             for (i, reg) in access.regs.iter().enumerate() {
                 let at = base + i * bytes as usize;
                 if env.frozen.options.checks.uninitialized
+                    && !access.dead
                     && (at..at + bytes as usize)
                         .any(|b| self.local_written[b / 4] >> (b % 4) & 1 == 0)
                 {
-                    let detail = "local memory";
-                    return Err(Raw::at(
+                    let offset = group.offsets[lane];
+                    let raw = Raw::at(
                         FaultKind::Uninitialized,
                         lane as u32,
-                        group.offsets[lane],
-                        detail,
-                    ));
+                        offset,
+                        "local memory",
+                    );
+                    self.poison(raw, &[*reg], lane, None)?;
                 }
                 let value = read_words(&self.local, at, bytes);
                 self.put(*reg, lane, access, value);

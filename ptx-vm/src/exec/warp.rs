@@ -1,13 +1,14 @@
 //! A warp: registers as structure of arrays, and the stack that holds diverged lanes.
 
 use super::async_copy::AsyncState;
-use super::block::thread_index;
 use super::bulk::BulkState;
+use super::cluster::{ClusterBarrier, Place};
 use super::launch::{Launch, Options};
 use super::mbarrier::{Mbarriers, Wait};
+use super::poison::Poisons;
 use super::special::special_lanes;
 use super::wgmma::WgmmaState;
-use super::{Lanes32, Lanes64, lanes};
+use super::{Lanes32, Lanes64};
 use crate::check::shadow::{Actor, Shadow};
 use crate::check::{Checked, FaultKind, Raw};
 use crate::count::collect::Counts;
@@ -24,16 +25,32 @@ pub(crate) struct Frozen<'a> {
     pub launch: &'a Launch,
     pub options: &'a Options,
     pub sms: u32,
+    /// Shared memory of a block.
     pub shared_bytes: u32,
+    /// Blocks of a cluster per axis.
+    pub cluster: [u32; 3],
     pub simd: pulp::Arch,
 }
 
-/// What the warps of a block share.
+impl Frozen<'_> {
+    /// Blocks of a cluster.
+    pub fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// Distance of the blocks' shared memories in the cluster's: a multiple of the swizzle's period.
+    pub fn shared_stride(&self) -> u64 {
+        u64::from(self.shared_bytes).next_multiple_of(1024)
+    }
+}
+
+/// What the warps of a block, or of a cluster of blocks, share.
 pub(crate) struct Env<'a, 'f> {
     pub frozen: &'a Frozen<'f>,
     pub shared: &'a mut Vec<u32>,
     pub shadow: &'a mut Shadow,
     pub mbarriers: &'a mut Mbarriers,
+    pub cluster: &'a mut ClusterBarrier,
     /// `wgmma` instructions that each warp has issued.
     pub issued_products: &'a mut Vec<u32>,
     pub counts: &'a mut Counts,
@@ -42,10 +59,10 @@ pub(crate) struct Env<'a, 'f> {
 
 /// Lanes that run together, from `pc` until they reach `meet`.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    pc: u32,
-    meet: u32,
-    mask: u32,
+pub(crate) struct Entry {
+    pub pc: u32,
+    pub meet: u32,
+    pub mask: u32,
 }
 
 /// A warp that has come to a barrier.
@@ -72,7 +89,14 @@ pub(crate) enum Stop {
 
 #[derive(Debug, Default)]
 pub(crate) struct Warp {
+    /// Number in its block, and in the cluster.
     pub index: u32,
+    pub number: u32,
+    /// Rank of its block in the cluster, and the block's index in the grid.
+    pub rank: u32,
+    pub block: [u32; 3],
+    /// Phase of the cluster's barrier that the warp has arrived in.
+    pub cluster_phase: Option<u64>,
     /// Lanes that hold threads of the block.
     pub full: u32,
     /// Lanes that have not exited.
@@ -88,6 +112,8 @@ pub(crate) struct Warp {
     pub copies: AsyncState,
     pub bulk: BulkState,
     pub products: WgmmaState,
+    /// Registers whose values must not be used.
+    pub poisons: Poisons,
     /// Lanes of the last failed wait for an mbarrier.
     pub waiting: u32,
     /// Instructions issued: the warp's clock.
@@ -96,22 +122,19 @@ pub(crate) struct Warp {
     pub pc: u32,
     /// Allocation of the last global access, a guess for the next.
     pub last_allocation: usize,
-    stack: Vec<Entry>,
+    pub(super) stack: Vec<Entry>,
 }
 
 impl Warp {
     /// Prepares the warp for a new block.
-    pub fn start(
-        &mut self,
-        frozen: &Frozen<'_>,
-        index: u32,
-        threads: u32,
-        id: [u32; 3],
-        block: u64,
-    ) {
+    pub fn start(&mut self, frozen: &Frozen<'_>, index: u32, threads: u32, place: &Place) {
         let program = frozen.program;
         let files = &program.files;
         self.index = index;
+        self.number = place.rank * threads.div_ceil(WARP as u32) + index;
+        self.rank = place.rank;
+        self.block = place.block;
+        self.cluster_phase = None;
         self.full = match threads - index * WARP as u32 {
             n if n >= 32 => u32::MAX,
             n => (1 << n) - 1,
@@ -137,7 +160,7 @@ impl Warp {
             self.d[*slot as usize] = [value(constant); WARP];
         }
         for (special, slot) in &files.specials {
-            self.r[*slot as usize] = special_lanes(*special, frozen, index, id, block);
+            self.r[*slot as usize] = special_lanes(*special, frozen, index, place);
         }
         let words = program.local_bytes as usize / 4 * WARP;
         self.local.resize(words, 0);
@@ -146,6 +169,7 @@ impl Warp {
         self.copies.reset();
         self.bulk.reset();
         self.products.reset();
+        self.poisons.clear();
         self.issued = 0;
         self.pc = 0;
         self.stack.clear();
@@ -161,8 +185,13 @@ impl Warp {
     }
 
     /// Linear index in the block of lane 0.
-    pub fn first_thread(&self) -> u32 {
+    pub fn first_in_block(&self) -> u32 {
         self.index * WARP as u32
+    }
+
+    /// Linear index in the cluster of lane 0, every block padded to whole warps.
+    pub fn first_thread(&self) -> u32 {
+        self.number * WARP as u32
     }
 
     pub fn actor(&self, lane: usize) -> Actor {
@@ -192,6 +221,9 @@ impl Warp {
                 let active = op.guard.map_or(mask, |guard| mask & self.pred(guard));
                 self.pc = pc;
                 self.issued += 1;
+                if !self.poisons.is_empty() && active != 0 {
+                    self.check_poison(env, &op.inst, active)?;
+                }
                 let count = &mut env.counts.pcs[pc as usize];
                 count.warps += 1;
                 count.threads += u64::from(active.count_ones());
@@ -270,14 +302,20 @@ impl Warp {
                             return Ok(Stop::Wait);
                         }
                     }
+                    Inst::ClusterArrive { release } => {
+                        if active != 0 {
+                            self.cluster_arrive(env, *release, active)?;
+                        }
+                    }
+                    Inst::ClusterWait => {
+                        if active != 0 && !self.cluster_wait(env)? {
+                            self.retry(env, pc, active);
+                            return Ok(Stop::Wait);
+                        }
+                    }
                     Inst::WgmmaWait { pending } => {
                         if active != 0 && !self.wgmma_wait(env, *pending) {
-                            // Tried again later: what is counted is the try that succeeds.
-                            let count = &mut env.counts.pcs[pc as usize];
-                            count.warps -= 1;
-                            count.threads -= u64::from(active.count_ones());
-                            self.waiting = active;
-                            self.save(pc);
+                            self.retry(env, pc, active);
                             return Ok(Stop::Wait);
                         }
                     }
@@ -290,117 +328,22 @@ impl Warp {
                 pc += 1;
             }
         }
+        env.cluster.end(env.mbarriers);
         Ok(Stop::Done)
+    }
+
+    /// The instruction is tried again later; what is counted is the try that succeeds.
+    fn retry(&mut self, env: &mut Env<'_, '_>, pc: u32, active: u32) {
+        let count = &mut env.counts.pcs[pc as usize];
+        count.warps -= 1;
+        count.threads -= u64::from(active.count_ones());
+        self.waiting = active;
+        self.save(pc);
     }
 
     fn save(&mut self, pc: u32) {
         if let Some(top) = self.stack.last_mut() {
             top.pc = pc;
         }
-    }
-
-    /// Splits the running lanes into paths that meet again at `meet`.
-    fn diverge(&mut self, meet: u32, paths: impl IntoIterator<Item = (u32, u32)>) {
-        let Some(top) = self.stack.pop() else { return };
-        // Lanes that part for good, or meet where the whole group already meets others, need no
-        // entry to meet in.
-        if meet != NOWHERE && meet != top.meet {
-            self.stack.push(Entry { pc: meet, ..top });
-        }
-        for (pc, mask) in paths {
-            if pc != meet && mask != 0 {
-                self.stack.push(Entry { pc, meet, mask });
-            }
-        }
-    }
-
-    /// `brx.idx`; false if no lane jumps.
-    fn jump(
-        &mut self,
-        index: u32,
-        targets: &[u32],
-        reconverge: u32,
-        pc: u32,
-        mask: u32,
-        active: u32,
-    ) -> Checked<bool> {
-        if active == 0 {
-            return Ok(false);
-        }
-        let mut paths: Vec<(u32, u32)> = Vec::new();
-        let mut add = |pc: u32, lanes: u32| match paths.iter_mut().find(|(p, _)| *p == pc) {
-            Some((_, mask)) => *mask |= lanes,
-            None => paths.push((pc, lanes)),
-        };
-        for lane in lanes(active) {
-            let index = self.r[index as usize][lane];
-            match targets.get(index as usize) {
-                Some(target) => add(*target, 1 << lane),
-                None => {
-                    let detail = format!("branch index {index} of {} targets", targets.len());
-                    return Err(Raw::new(FaultKind::InvalidOperand, lane as u32, detail));
-                }
-            }
-        }
-        add(pc + 1, mask & !active);
-        self.diverge(reconverge, paths);
-        Ok(true)
-    }
-
-    /// Lanes end.
-    fn retire(&mut self, lanes: u32) {
-        self.live &= !lanes;
-        for entry in &mut self.stack {
-            entry.mask &= !lanes;
-        }
-        self.stack.retain(|entry| entry.mask != 0);
-    }
-
-    fn arrival(
-        &mut self,
-        env: &Env<'_, '_>,
-        (kind, aligned): (BarrierKind, bool),
-        id: u32,
-        threads: Option<u32>,
-        active: u32,
-    ) -> Checked<Arrival> {
-        if active != self.full {
-            let missing = (self.full & !active).trailing_zeros();
-            let ended = self.live >> missing & 1 == 0;
-            let shape = env.frozen.launch.block;
-            let detail = format!(
-                "{} of the warp's {} threads arrive; thread {:?} {}",
-                active.count_ones(),
-                self.full.count_ones(),
-                thread_index(self.first_thread() + missing, shape),
-                if ended {
-                    "has exited"
-                } else {
-                    "is on another path"
-                },
-            );
-            if !aligned || env.frozen.options.checks.divergence || active != self.live {
-                return Err(Raw::new(
-                    FaultKind::BarrierDivergence,
-                    active.trailing_zeros(),
-                    detail,
-                ));
-            }
-        }
-        let lane = active.trailing_zeros() as usize;
-        let votes = match kind {
-            BarrierKind::RedPopc { pred, .. }
-            | BarrierKind::RedAnd { pred, .. }
-            | BarrierKind::RedOr { pred, .. } => self.pred(pred) & active,
-            _ => 0,
-        };
-        Ok(Arrival {
-            kind,
-            id: self.r[id as usize][lane],
-            threads: threads.map(|t| self.r[t as usize][lane]),
-            pc: self.pc,
-            active,
-            votes,
-        })
     }
 }

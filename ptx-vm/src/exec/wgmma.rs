@@ -1,7 +1,7 @@
 //! `wgmma.mma_async` (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
 //!
 //! Each of the four warps computes its 16 of the 64 rows. The accumulators change when the group
-//! is waited for: a kernel that does not wait sees them as they were. A product is complete only
+//! is waited for, and reading them before is diagnosed. A product is complete only
 //! when all four warps have issued it, so a wait waits for them, and one thread's wait stands for
 //! the warpgroup. In the shadow the reads of the operands belong to the warpgroup's tensor unit
 //! until the wait: overwriting an operand too early is found. Precision is that of `mma.sync`.
@@ -67,7 +67,8 @@ struct Descriptor {
 }
 
 impl Descriptor {
-    fn decode(bits: u64) -> Self {
+    /// `base` is the place of the block's shared memory in the cluster's.
+    fn decode(bits: u64, base: u64) -> Self {
         let field = |low: u32| (bits >> low & 0x3fff) << 4;
         let swizzle = match bits >> 62 {
             0 => Swizzle::None,
@@ -76,7 +77,7 @@ impl Descriptor {
             _ => Swizzle::B32,
         };
         Self {
-            start: field(0),
+            start: base + field(0),
             leading: field(16),
             stride: field(32),
             swizzle,
@@ -116,14 +117,17 @@ impl Warp {
         active: u32,
     ) -> Checked<()> {
         self.whole_warp(active)?;
-        let b = Descriptor::decode(self.d[wgmma.b as usize][0]);
+        let base = u64::from(self.rank) * env.frozen.shared_stride();
+        let b = Descriptor::decode(self.d[wgmma.b as usize][0], base);
         let a = match &wgmma.a {
-            WgmmaA::Descriptor(slot) => Left::Shared(Descriptor::decode(self.d[*slot as usize][0])),
+            WgmmaA::Descriptor(slot) => {
+                Left::Shared(Descriptor::decode(self.d[*slot as usize][0], base))
+            }
             WgmmaA::Registers(regs) => {
                 Left::Fragment(Box::new(regs.map(|reg| self.r[reg as usize])))
             }
         };
-        let w = self.index as usize;
+        let w = self.number as usize;
         let number = env.issued_products[w];
         self.check_operands(
             env,
@@ -133,6 +137,7 @@ impl Warp {
         )?;
         let sums = self.multiply(env, wgmma, (&a, &b));
         env.issued_products[w] += 1;
+        self.poison_accumulators(&wgmma.d);
         self.products.products.push_back(Product {
             d: wgmma.d.clone(),
             accumulate: self.pred(wgmma.accumulate) & 1 == 1,
@@ -158,6 +163,7 @@ impl Warp {
     ) -> Checked<()> {
         let element = if wgmma.ty == MatrixTy::Tf32 { 4 } else { 2 };
         let actor: Actor = self.actor(0);
+        let base = u64::from(self.rank) * env.frozen.shared_stride();
         let mut check = |descriptor: &Descriptor, rows: std::ops::Range<u64>, transpose: bool| {
             let k = u64::from(wgmma.k);
             let per = 16 / element;
@@ -170,7 +176,7 @@ impl Warp {
             for row in rows.step_by(row_step) {
                 for k in (0..k).step_by(k_step) {
                     let at = descriptor.place(row, k, element, transpose) & !15;
-                    if at + 16 > u64::from(env.frozen.shared_bytes) {
+                    if at + 16 > base + u64::from(env.frozen.shared_bytes) {
                         let detail = "matrix descriptor reaches past shared memory";
                         return Err(Raw::at(FaultKind::OutOfBounds, 0, at, detail));
                     }
@@ -194,14 +200,15 @@ impl Warp {
     /// Finishes all but the last `pending` groups; false if another warp of the warpgroup has
     /// not issued them yet.
     pub(super) fn wgmma_wait(&mut self, env: &mut Env<'_, '_>, pending: u32) -> bool {
-        let w = self.index as usize;
+        let w = self.number as usize;
         let unit = env.shadow.tensor_unit(w);
-        let end = env.issued_products.len().min((w / 4 + 1) * 4);
+        let first = w - self.index as usize % 4;
+        let end = (first + 4).min(w - self.index as usize + env.shadow.warps_per_block());
         while let Some(product) = self.products.products.front() {
             if product.group + pending >= self.products.committed {
                 break;
             }
-            if env.issued_products[w / 4 * 4..end]
+            if env.issued_products[first..end]
                 .iter()
                 .any(|issued| *issued <= product.number)
             {
@@ -211,6 +218,15 @@ impl Warp {
                 break;
             };
             self.accumulate(&product);
+            // A later product may still be on its way to the same accumulators.
+            if self
+                .products
+                .products
+                .iter()
+                .all(|later| later.d != product.d)
+            {
+                self.cure_accumulators(&product.d);
+            }
             env.shadow.observe(w, unit, epoch(product.number));
         }
         true

@@ -343,6 +343,24 @@ pub(crate) enum Inst {
     Mma(Box<Mma>),
     Wgmma(Box<Wgmma>),
     WgmmaCommit,
+    /// `barrier.cluster.arrive`, which orders memory unless `.relaxed`.
+    ClusterArrive {
+        release: bool,
+    },
+    ClusterWait,
+    /// `mapa` on 32- or 64-bit addresses; generic ones unless `window`.
+    MapAddress {
+        window: bool,
+        d: Reg,
+        a: Reg,
+        rank: R,
+    },
+    /// `getctarank`
+    AddressRank {
+        window: bool,
+        d: R,
+        a: Reg,
+    },
     WgmmaWait {
         pending: u32,
     },

@@ -86,4 +86,6 @@ pub(crate) struct Bulk {
     pub global: BulkGlobal,
     /// The mbarrier that counts the bytes of a copy to shared memory; `None` copies to global.
     pub barrier: Option<Addr>,
+    /// Ranks of the blocks that get a copy; `None` is the block that the address names.
+    pub multicast: Option<R>,
 }

@@ -7,6 +7,7 @@
 
 mod inst;
 mod matrix;
+pub(crate) mod operands;
 mod ops;
 
 pub(crate) use inst::{Inst, Op};

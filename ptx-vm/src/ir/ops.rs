@@ -172,6 +172,8 @@ pub(crate) struct Access {
     pub regs: Vec<Reg>,
     /// The registers have 16 bits.
     pub narrow: bool,
+    /// Nobody reads what this loads.
+    pub dead: bool,
     /// `.relaxed`, `.acquire`, `.release`, `.volatile`: ordered, hence never a data race.
     pub strong: bool,
 }

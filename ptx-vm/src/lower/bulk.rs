@@ -24,9 +24,7 @@ impl<'a> Lowerer<'a> {
                 pending: *pending as u32,
             });
         }
-        if m.has("multicast::cluster") || m.has("cta_group::2") {
-            return m.fail("clusters are not supported");
-        }
+        let multicast = m.take("multicast::cluster");
         let tensor = m.take("tensor");
         let prefetch = m.take("prefetch");
         let dimensions = if tensor {
@@ -71,10 +69,17 @@ impl<'a> Lowerer<'a> {
             return m.fail("copies between global and shared memory are supported");
         }
         let completion = m.take("mbarrier::complete_tx::bytes");
-        if completion != to_shared || (!to_shared && !m.take("bulk_group")) {
+        if (multicast && !to_shared)
+            || completion != to_shared
+            || (!to_shared && !m.take("bulk_group"))
+        {
             return m.fail(".mbarrier::complete_tx::bytes to shared memory or .bulk_group to global memory is expected");
         }
-        let (shared, global, size, barrier) = match (tensor, to_shared, self.visible(i)) {
+        let (operands, mask) = match self.visible(i) {
+            [operands @ .., mask] if multicast => (operands, Some(self.r(mask, Ty::U16)?)),
+            operands => (operands, None),
+        };
+        let (shared, global, size, barrier) = match (tensor, to_shared, operands) {
             (true, true, [dst, src, barrier]) => (dst, src, None, Some(barrier)),
             (true, false, [dst, src]) => (src, dst, None, None),
             (false, true, [dst, src, size, barrier]) => (dst, src, Some(size), Some(barrier)),
@@ -94,6 +99,7 @@ impl<'a> Lowerer<'a> {
             shared,
             global,
             barrier,
+            multicast: mask,
         })))
     }
 

@@ -33,7 +33,7 @@ pub(super) fn resolve(mut code: Vec<Op>, labels: &[Option<u32>]) -> Result<Vec<O
 }
 
 /// Where control can go from instruction `at`; the code's length stands for the exit.
-fn successors(code: &[Op], at: usize) -> Vec<usize> {
+pub(super) fn successors(code: &[Op], at: usize) -> Vec<usize> {
     let op = &code[at];
     let mut next = match &op.inst {
         Inst::Branch { target, .. } => vec![*target as usize],

@@ -146,6 +146,7 @@ impl<'a> Lowerer<'a> {
             signed: ty.signed(),
             regs,
             narrow,
+            dead: false,
             strong,
         }))
     }

@@ -10,6 +10,7 @@ mod convert;
 mod float;
 mod flow;
 mod integer;
+mod liveness;
 mod memory;
 mod mods;
 mod movement;
@@ -91,7 +92,7 @@ pub(crate) fn lower(
     let (parameters, parameter_bytes) = lowerer.entry(function)?;
     let mut code = flow::resolve(lowerer.code, &lowerer.labels)?;
     flow::reconvergence(&mut code);
-    let (max_threads, required_block) = bounds(function)?;
+    liveness::mark_dead_loads(&mut code, lowerer.files.r, lowerer.files.d);
     let align = lowerer.dynamic_align;
     Ok(Program {
         narrow_shared: code.iter().any(|op| classify::narrow_shared(&op.inst)),
@@ -101,8 +102,7 @@ pub(crate) fn lower(
         parameter_bytes,
         dynamic_shared: lowerer.shared_bytes.next_multiple_of(align),
         local_bytes: lowerer.local_bytes.next_multiple_of(16),
-        max_threads,
-        required_block,
+        bounds: bounds(function),
     })
 }
 
@@ -363,7 +363,9 @@ impl<'a> Lowerer<'a> {
             | "bfind" | "bfe" | "bfi" | "prmt" | "lop3" | "shf" | "sad" | "mul24" | "mad24"
             | "dp4a" | "addc" | "subc" | "madc" => self.integer(i, m),
             "setp" | "set" | "selp" | "slct" => self.compare(i, m),
-            "mov" | "cvta" | "isspacep" | "activemask" => self.movement(i, m),
+            "mov" | "cvta" | "isspacep" | "activemask" | "mapa" | "getctarank" => {
+                self.movement(i, m)
+            }
             "cvt" => self.convert(i, m),
             "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu"
             | "createpolicy" => self.memory(i, m),

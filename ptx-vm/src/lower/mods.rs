@@ -62,11 +62,6 @@ impl<'a> Mods<'a> {
         self.pick(round).unwrap_or(Round::Nearest)
     }
 
-    /// Whether a modifier is there, used or not.
-    pub fn has(&self, name: &str) -> bool {
-        self.instruction.modifiers.iter().any(|m| m == name)
-    }
-
     /// Fails unless every modifier was used.
     pub fn finish(&self) -> Result<(), ParseError> {
         match self.unused().next() {

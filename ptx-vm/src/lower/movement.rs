@@ -6,11 +6,12 @@ use crate::ir::{Dynamic, Inst, Reg, Space, Ty};
 use crate::parse::ParseError;
 use crate::parse::ast::{Instruction, Operand};
 
-/// State-space modifiers; `shared::cta` is the block's own shared memory.
+/// State-space modifiers; `shared::cta` lies within
+/// `shared::cluster`.
 pub(super) fn space(name: &str) -> Option<Space> {
     Some(match name {
         "global" => Space::Global,
-        "shared" | "shared::cta" => Space::Shared,
+        "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
         "local" => Space::Local,
         "const" => Space::Const,
         "param" | "param::entry" | "param::func" => Space::Param,
@@ -26,6 +27,27 @@ impl<'a> Lowerer<'a> {
     ) -> Result<(), ParseError> {
         match i.opcode.as_str() {
             "mov" => self.mov(i, m),
+            "mapa" => {
+                let window = m.take("shared::cluster");
+                let ty = m.ty()?;
+                if !matches!(ty, Ty::U32 | Ty::U64) || (ty == Ty::U32 && !window) {
+                    return m.fail("the type is not supported");
+                }
+                let [d, a, rank] = self.operands(i)?;
+                let (d, a) = (self.dst(d, ty)?, self.source(a, ty)?);
+                let rank = self.r(rank, Ty::U32)?;
+                self.emit(Inst::MapAddress { window, d, a, rank })
+            }
+            "getctarank" => {
+                let window = m.take("shared::cluster");
+                let ty = m.ty()?;
+                if !matches!(ty, Ty::U32 | Ty::U64) || (ty == Ty::U32 && !window) {
+                    return m.fail("the type is not supported");
+                }
+                let [d, a] = self.operands(i)?;
+                let (d, a) = (self.dst_r(d, Ty::U32)?, self.source(a, ty)?);
+                self.emit(Inst::AddressRank { window, d, a })
+            }
             "cvta" => {
                 let to = m.take("to");
                 let Some(space) = m.pick(space) else {

@@ -30,10 +30,18 @@ pub(crate) enum Special {
     SmId,
     /// `%nsmid`
     NSmId,
-    /// `%gridid`, `%clusterid`-like registers of a launch without clusters.
-    Zero,
-    /// `%nclusterid`-like sizes of a launch without clusters.
-    One,
+    /// `%cluster_ctaid`, by axis.
+    ClusterCtaId(u8),
+    /// `%cluster_nctaid`, by axis.
+    ClusterNCtaId(u8),
+    /// `%clusterid`, by axis.
+    ClusterId(u8),
+    /// `%nclusterid`, by axis.
+    NClusterId(u8),
+    /// `%cluster_ctarank`
+    ClusterRank,
+    /// `%cluster_nctarank`
+    ClusterSize,
     /// `%lanemask_eq`, `_le`, `_lt`, `_ge`, `_gt`.
     LaneMask(LaneMask),
     /// `%dynamic_smem_size`
@@ -66,10 +74,10 @@ impl Special {
                 "%ntid" => Some(Self::NTid(axis)),
                 "%ctaid" => Some(Self::CtaId(axis)),
                 "%nctaid" => Some(Self::NCtaId(axis)),
-                "%cluster_ctaid" => Some(Self::Zero),
-                "%cluster_nctaid" => Some(Self::One),
-                "%clusterid" => Some(Self::CtaId(axis)),
-                "%nclusterid" => Some(Self::NCtaId(axis)),
+                "%cluster_ctaid" => Some(Self::ClusterCtaId(axis)),
+                "%cluster_nctaid" => Some(Self::ClusterNCtaId(axis)),
+                "%clusterid" => Some(Self::ClusterId(axis)),
+                "%nclusterid" => Some(Self::NClusterId(axis)),
                 _ => None,
             };
         }
@@ -79,8 +87,8 @@ impl Special {
             "%nwarpid" => Self::NWarpId,
             "%smid" => Self::SmId,
             "%nsmid" => Self::NSmId,
-            "%cluster_ctarank" => Self::Zero,
-            "%cluster_nctarank" => Self::One,
+            "%cluster_ctarank" => Self::ClusterRank,
+            "%cluster_nctarank" => Self::ClusterSize,
             "%lanemask_eq" => Self::LaneMask(LaneMask::Eq),
             "%lanemask_le" => Self::LaneMask(LaneMask::Le),
             "%lanemask_lt" => Self::LaneMask(LaneMask::Lt),

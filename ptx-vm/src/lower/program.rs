@@ -2,7 +2,6 @@
 
 use super::names::Files;
 use crate::ir::Op;
-use crate::parse::ParseError;
 use crate::parse::ast::Function;
 
 /// A parameter of a kernel.
@@ -24,30 +23,36 @@ pub(crate) struct Program {
     pub dynamic_shared: u32,
     /// Bytes of local memory per thread.
     pub local_bytes: u32,
-    /// `.maxntid` as a number of threads, `.reqntid` per axis.
-    pub max_threads: Option<u32>,
-    pub required_block: Option<[u32; 3]>,
+    pub bounds: Bounds,
     /// Whether shared memory is accessed in units smaller than 4 bytes.
     pub narrow_shared: bool,
 }
 
+/// Launch bounds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Bounds {
+    /// `.maxntid` as a number of threads.
+    pub max_threads: Option<u32>,
+    /// `.reqntid` per axis.
+    pub block: Option<[u32; 3]>,
+    /// `.reqnctapercluster` per axis.
+    pub cluster: Option<[u32; 3]>,
+}
+
 /// The launch bounds among a kernel's performance directives.
-pub(super) fn bounds(function: &Function) -> Result<(Option<u32>, Option<[u32; 3]>), ParseError> {
-    let (mut max_threads, mut required) = (None, None);
+pub(super) fn bounds(function: &Function) -> Bounds {
+    let mut bounds = Bounds::default();
     for (name, values) in &function.directives {
-        let mut block = [1; 3];
-        block.iter_mut().zip(values).for_each(|(b, v)| *b = *v);
+        let mut shape = [1; 3];
+        shape.iter_mut().zip(values).for_each(|(b, v)| *b = *v);
         match name.as_str() {
-            ".maxntid" => max_threads = block.iter().try_fold(1u32, |a, b| a.checked_mul(*b)),
-            ".reqntid" => required = Some(block),
-            ".reqnctapercluster" if block != [1; 3] => {
-                return Err(ParseError::new(
-                    function.position,
-                    "clusters are not supported",
-                ));
+            ".maxntid" => {
+                bounds.max_threads = shape.iter().try_fold(1u32, |a, b| a.checked_mul(*b))
             }
+            ".reqntid" => bounds.block = Some(shape),
+            ".reqnctapercluster" => bounds.cluster = Some(shape),
             _ => {}
         }
     }
-    Ok((max_threads, required))
+    bounds
 }

@@ -47,7 +47,7 @@ impl<'a> Lowerer<'a> {
                     .for_each(|order| {
                         m.take(order);
                     });
-                ["cta", "gpu", "sys"].iter().for_each(|scope| {
+                ["cta", "cluster", "gpu", "sys"].iter().for_each(|scope| {
                     m.take(scope);
                 });
                 let [] = self.operands(i)?;
@@ -179,7 +179,17 @@ impl<'a> Lowerer<'a> {
         m.take("cta");
         let aligned = m.take("aligned") || i.opcode == "bar";
         if m.take("cluster") {
-            return m.fail("clusters are not supported");
+            let [] = self.operands(i)?;
+            if m.take("wait") {
+                m.take("acquire");
+                return self.emit(Inst::ClusterWait);
+            }
+            if !m.take("arrive") {
+                return m.fail("one of .arrive, .wait is expected");
+            }
+            m.take("release");
+            let release = !m.take("relaxed");
+            return self.emit(Inst::ClusterArrive { release });
         }
         if m.take("sync") {
             let (id, threads) = self.barrier_operands(m, &i.operands)?;

@@ -57,6 +57,7 @@ pub fn run(
         entry: "k".into(),
         grid,
         block,
+        cluster: None,
         shared_bytes: 0,
         args,
     };

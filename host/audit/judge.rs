@@ -173,6 +173,7 @@ mod tests {
             .collect();
         Measurement {
             summary: Summary::of(&samples).unwrap(),
+            baseline: None,
             launches: 1,
             converged: true,
             thermal_retries: 0,

@@ -135,6 +135,7 @@ impl Audit {
             problem: &problem,
             operands: &operands,
             cache: CacheState::Cold,
+            baseline: None,
         };
         let measured = measure(bench.device, subject, &self.rules, &|| true);
         device.release_all();

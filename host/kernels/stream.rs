@@ -66,6 +66,7 @@ pub fn launch(
             grid: SCALAR_GRID,
             block,
             shared_bytes: 0,
+            scratch_bytes: 0,
             arguments,
         });
     }
@@ -76,6 +77,7 @@ pub fn launch(
         grid,
         block: [STREAM_BLOCK, 1],
         shared_bytes: 0,
+        scratch_bytes: 0,
         arguments,
     })
 }

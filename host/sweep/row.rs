@@ -2,7 +2,7 @@
 
 use super::above::Evidence;
 use super::roofs::Roofs;
-use super::visit::{Found, Measured};
+use super::visit::{Baseline, Found, Measured};
 use super::{Plan, Point};
 use crate::device::{DeviceInfo, LaunchFacts, Throttle};
 use crate::kernels::{Check, KernelId, Size, bench};
@@ -98,6 +98,7 @@ pub(super) fn stamp(row: &mut Row) {
 /// state if it was asked for.
 pub(super) fn complete(
     planned: Row,
+    plan: &Plan,
     point: &Point,
     found: &Found,
     roofs: &Roofs,
@@ -120,6 +121,7 @@ pub(super) fn complete(
             let Measured {
                 check,
                 facts,
+                baseline,
                 burst,
                 steady,
             } = measured.as_ref();
@@ -131,7 +133,14 @@ pub(super) fn complete(
                 place_on_roofline(&mut row, point, measured, roofs, info);
                 row
             };
-            let burst = burst.as_ref().map(|measured| place(measured, row.clone()));
+            let burst = burst.as_ref().map(|measured| {
+                let mut row = place(measured, row.clone());
+                place_baseline(&mut row, plan, point, measured);
+                if let Baseline::Unusable(reason) = baseline {
+                    note(&mut row, reason);
+                }
+                row
+            });
             let steady = steady.as_ref().map(|(seconds, measured)| {
                 let mut row = place(measured, row.clone());
                 // The stopping rule did not apply: this is what tells the two rows apart.
@@ -206,6 +215,17 @@ fn place_times(row: &mut Row, measured: &Measurement) {
             names.join("+")
         }
     });
+}
+
+fn place_baseline(row: &mut Row, plan: &Plan, point: &Point, measured: &Measurement) {
+    let library = point.problem.kernel.kernel().library();
+    if let (Some(name), Some(library), Some(summary)) =
+        (&plan.baseline, library, &measured.baseline)
+    {
+        row.baseline = Some(library.column(name));
+        row.baseline_time_median_s = Some(summary.median);
+        row.speedup = Some(summary.median / measured.summary.median);
+    }
 }
 
 fn place_roofs(row: &mut Row, roofs: &Roofs) {

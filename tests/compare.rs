@@ -68,6 +68,25 @@ fn a_clock_that_drifts_is_no_regression() {
 }
 
 #[test]
+fn on_a_gpu_what_two_processes_may_differ_by_is_the_same() {
+    let on_gpu = |median: f64| Row {
+        compute_capability: Some("9.0".to_owned()),
+        ..row(1, median, 0.001 * median, Some(1e9))
+    };
+    // 7 % of a launch of 6 us, as seen between two runs of one program.
+    assert_eq!(verdict(&on_gpu(6.18e-6), &on_gpu(6.60e-6)).0, Verdict::Same);
+    assert_eq!(
+        verdict(&on_gpu(6.18e-6), &on_gpu(7.0e-6)).0,
+        Verdict::Slower
+    );
+    // It is no excuse for a long one.
+    assert_eq!(
+        verdict(&on_gpu(6.18e-4), &on_gpu(6.60e-4)).0,
+        Verdict::Slower
+    );
+}
+
+#[test]
 fn too_few_samples_never_make_a_regression() {
     let without = |median| Row {
         time_ci95_low_s: None,

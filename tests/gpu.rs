@@ -342,6 +342,7 @@ fn a_sweep_fills_in_the_columns_of_a_gpu() {
         points,
         rules: Rules::quick(DeviceKind::Cuda),
         sustained_s: None,
+        baseline: None,
         seed: 6,
         database: Database::builtin().unwrap(),
     };

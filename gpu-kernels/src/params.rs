@@ -23,8 +23,9 @@ pub const FMA_BLOCK: u32 = 256;
 pub const FMA_BLOCKS_PER_SM: u32 = 8;
 /// Independent chains of each thread of `fma_chains`.
 pub const FMA_CHAINS: u32 = 16;
-/// Steps of every chain in one turn of the loop.
-pub const FMA_UNROLL: u32 = 16;
+/// Steps of every chain in one turn of the loop: its four other instructions are one in 512,
+/// and the 32 KiB of code still stream from the instruction cache.
+pub const FMA_UNROLL: u32 = 128;
 /// Fixed multiplier of every FMA: the chain contracts slowly, so values keep changing.
 pub const FMA_MULTIPLIER: f32 = 1.0 - 1.0 / 2048.0;
 /// Fixed addend of every FMA: the chains tend to 1/2.
@@ -36,6 +37,149 @@ pub const NAIVE_TILE: u32 = 16;
 pub const TILED_TILE: u32 = 32;
 /// Shared memory of `sgemm_tiled`: one tile of A and one of B.
 pub const TILED_SHARED_BYTES: u32 = 2 * TILED_TILE * TILED_TILE * 4;
+
+/// Side of the square tile of C that a block of `sgemm_register` computes.
+pub const REGISTER_TILE: u32 = 128;
+/// Depth of its k tile.
+pub const REGISTER_DEPTH: u32 = 8;
+/// Rows and columns of C of each of its threads.
+pub const REGISTER_THREAD: u32 = 8;
+/// Threads of its block.
+pub const REGISTER_BLOCK: u32 =
+    (REGISTER_TILE / REGISTER_THREAD) * (REGISTER_TILE / REGISTER_THREAD);
+/// Shared memory of `sgemm_register`: one k tile of A, transposed, and one of B.
+pub const REGISTER_SHARED_BYTES: u32 = 2 * REGISTER_DEPTH * REGISTER_TILE * 4;
+
+/// Threads of a warp.
+pub const WARP: u32 = 32;
+
+/// Rows of tiles of C that are walked together before the next columns.
+pub const RASTER_ROWS: u32 = 8;
+/// Counters at the start of the scratch memory: at least as many as tiles that are cut, of
+/// which there are less than two a block.
+pub const SCRATCH_COUNTERS: u32 = 8192;
+
+/// How a block and its threads share a tile of C, and how deep a k tile is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TileShape {
+    /// Rows of C.
+    pub m: u32,
+    /// Columns of C.
+    pub n: u32,
+    /// Depth of a k tile, a multiple of 8.
+    pub k: u32,
+    /// Rows of a thread, a multiple of 4.
+    pub thread_m: u32,
+    /// Columns of a thread, a multiple of 4.
+    pub thread_n: u32,
+    /// Threads of a warp one below the other; [`TileShape::lanes_n`] stand side by side.
+    pub lanes_m: u32,
+    /// k tiles in shared memory, 2 to 4: one is multiplied, the others are on their way.
+    pub stages: u32,
+    /// Blocks on a multiprocessor.
+    pub blocks_per_sm: u32,
+}
+
+impl TileShape {
+    /// Threads of a warp side by side.
+    pub const fn lanes_n(&self) -> u32 {
+        WARP / self.lanes_m
+    }
+
+    /// Rows of a warp.
+    pub const fn warp_m(&self) -> u32 {
+        self.lanes_m * self.thread_m
+    }
+
+    /// Columns of a warp.
+    pub const fn warp_n(&self) -> u32 {
+        self.lanes_n() * self.thread_n
+    }
+
+    /// Threads of a block.
+    pub const fn threads(&self) -> u32 {
+        self.m / self.thread_m * (self.n / self.thread_n)
+    }
+
+    /// Elements from one row to the next of A's part of a stage, which is transposed. The
+    /// padding spreads the columns that a warp stores over the banks.
+    pub const fn a_stride(&self) -> u32 {
+        self.m + 4
+    }
+
+    /// Bytes of A's part of a stage.
+    pub const fn a_bytes(&self) -> u32 {
+        self.k * self.a_stride() * 4
+    }
+
+    /// Bytes of a stage.
+    pub const fn stage_bytes(&self) -> u32 {
+        self.a_bytes() + self.k * self.n * 4
+    }
+
+    /// Dynamic shared memory of a block.
+    pub const fn shared_bytes(&self) -> u32 {
+        self.stages * self.stage_bytes()
+    }
+}
+
+/// The tile of large products: the most arithmetic for each byte read.
+pub const WIDE: TileShape = TileShape {
+    m: 128,
+    n: 256,
+    k: 32,
+    thread_m: 8,
+    thread_n: 16,
+    lanes_m: 4,
+    stages: 3,
+    blocks_per_sm: 1,
+};
+
+/// [`WIDE`] for rows that are not aligned: B takes four times the copies, so fewer at a time.
+pub const WIDE_ANY: TileShape = TileShape {
+    k: 16,
+    thread_m: 16,
+    thread_n: 8,
+    stages: 4,
+    ..WIDE
+};
+
+/// Blocks small enough that several on a multiprocessor hide each other's beginnings and ends:
+/// middling products, and those with a small k.
+pub const FLAT: TileShape = TileShape {
+    m: 64,
+    n: 128,
+    k: 16,
+    thread_m: 8,
+    thread_n: 8,
+    lanes_m: 4,
+    stages: 4,
+    blocks_per_sm: 3,
+};
+
+/// For products that are narrow on one side.
+pub const SQUARE: TileShape = TileShape {
+    m: 64,
+    n: 64,
+    k: 32,
+    thread_m: 4,
+    thread_n: 8,
+    lanes_m: 8,
+    stages: 3,
+    blocks_per_sm: 4,
+};
+
+/// For small products, where every multiprocessor has to find something to do.
+pub const SMALL: TileShape = TileShape {
+    m: 32,
+    n: 64,
+    k: 32,
+    thread_m: 4,
+    thread_n: 4,
+    lanes_m: 4,
+    stages: 4,
+    blocks_per_sm: 4,
+};
 
 /// Threads of a block of the operand fills and the L2 sweep.
 pub const SUPPORT_BLOCK: u32 = 256;
@@ -63,6 +207,11 @@ const fn entry(name: &'static str, threads: u32, min_blocks_per_sm: u32, fused: 
     }
 }
 
+/// Describes an entry that computes tiles of a shape.
+const fn tile_entry(name: &'static str, shape: TileShape) -> Entry {
+    entry(name, shape.threads(), shape.blocks_per_sm, true)
+}
+
 /// Every entry of the PTX, in alphabetical order. The build fails if the PTX has another set.
 pub const ENTRIES: &[Entry] = &[
     entry("clock_probe", 1, 1, false),
@@ -76,18 +225,27 @@ pub const ENTRIES: &[Entry] = &[
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),
     entry("saxpy_scalar", SCALAR_BLOCK, 8, true),
     entry("saxpy_vector", STREAM_BLOCK, 16, true),
+    tile_entry("sgemm_flat", FLAT),
+    tile_entry("sgemm_flat_any", FLAT),
     Entry {
         name: "sgemm_naive",
         max_threads: [NAIVE_TILE, NAIVE_TILE, 1],
         min_blocks_per_sm: 8,
         fused: true,
     },
+    entry("sgemm_register", REGISTER_BLOCK, 2, true),
+    tile_entry("sgemm_small", SMALL),
+    tile_entry("sgemm_small_any", SMALL),
+    tile_entry("sgemm_square", SQUARE),
+    tile_entry("sgemm_square_any", SQUARE),
     Entry {
         name: "sgemm_tiled",
         max_threads: [TILED_TILE, TILED_TILE, 1],
         min_blocks_per_sm: 2,
         fused: true,
     },
+    tile_entry("sgemm_wide", WIDE),
+    tile_entry("sgemm_wide_any", WIDE_ANY),
     entry("triad_scalar", SCALAR_BLOCK, 8, true),
     entry("triad_vector", STREAM_BLOCK, 16, true),
 ];

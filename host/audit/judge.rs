@@ -1,6 +1,8 @@
 //! What is judged, without a device: figures against limits.
 
+use crate::device::DeviceKind;
 use crate::measure::Measurement;
+use crate::measure::stats::Summary;
 
 /// Outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,32 +88,62 @@ pub fn is_linear(line: Line, empty_launch_s: f64, shortest_s: f64, tolerance: f6
     )
 }
 
-/// Whether two measurements of the same work agree: medians within `tolerance`, or intervals
-/// that overlap. Not judged if the interval of either is wider than the tolerance.
-pub fn agree(first: &Measurement, second: &Measurement, tolerance: f64) -> Outcome {
-    let (a, b) = (&first.summary, &second.summary);
-    if (a.median / b.median - 1.0).abs() <= tolerance {
-        return Outcome::Pass;
-    }
-    if !is_quiet(first, tolerance) || !is_quiet(second, tolerance) {
-        return Outcome::NotJudged;
-    }
-    let overlap = a
-        .ci95
-        .zip(b.ci95)
-        .is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1);
-    Outcome::of(overlap)
+/// How far two times may differ, and which time of a measurement it is that is compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Yardstick {
+    /// Relative difference, at most.
+    pub tolerance: f64,
+    /// The median; on a CPU, whose other programs only ever add to a time, the shortest.
+    pub time: fn(&Summary) -> f64,
 }
 
-/// Whether two distributions of the data make no more than the factor `most` of a difference.
-pub fn data_matters(random: &Measurement, zeros: &Measurement, most: f64) -> Outcome {
-    let factor = random.summary.median / zeros.summary.median;
-    if factor <= most && factor >= 1.0 / most {
-        Outcome::Pass
-    } else if is_quiet(random, most - 1.0) && is_quiet(zeros, most - 1.0) {
-        Outcome::Fail
-    } else {
-        Outcome::NotJudged
+impl Yardstick {
+    /// Of a kind of device.
+    pub fn of(device: DeviceKind) -> Self {
+        match device {
+            DeviceKind::Cuda | DeviceKind::Vm => Yardstick {
+                tolerance: 0.02,
+                time: |summary| summary.median,
+            },
+            DeviceKind::Cpu => Yardstick {
+                tolerance: 0.25,
+                time: |summary| summary.min,
+            },
+        }
+    }
+
+    /// The time of a measurement, in seconds.
+    pub fn time(&self, measured: &Measurement) -> f64 {
+        (self.time)(&measured.summary)
+    }
+
+    /// Whether two measurements of the same work agree: times within the tolerance, or intervals
+    /// that overlap. Not judged if the interval of either is wider than the tolerance.
+    pub fn agree(&self, first: &Measurement, second: &Measurement) -> Outcome {
+        if (self.time(first) / self.time(second) - 1.0).abs() <= self.tolerance {
+            return Outcome::Pass;
+        }
+        if !is_quiet(first, self.tolerance) || !is_quiet(second, self.tolerance) {
+            return Outcome::NotJudged;
+        }
+        let overlap = first
+            .summary
+            .ci95
+            .zip(second.summary.ci95)
+            .is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1);
+        Outcome::of(overlap)
+    }
+
+    /// Whether two distributions of the data make no more than the factor `most` of a difference.
+    pub fn data_matters(&self, random: &Measurement, zeros: &Measurement, most: f64) -> Outcome {
+        let factor = self.time(random) / self.time(zeros);
+        if factor <= most && factor >= 1.0 / most {
+            Outcome::Pass
+        } else if is_quiet(random, most - 1.0) && is_quiet(zeros, most - 1.0) {
+            Outcome::Fail
+        } else {
+            Outcome::NotJudged
+        }
     }
 }
 
@@ -126,7 +158,6 @@ pub(super) fn is_quiet(measured: &Measurement, tolerance: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::stats::Summary;
 
     const TOLERANCE: f64 = 0.02;
 
@@ -142,6 +173,7 @@ mod tests {
             .collect();
         Measurement {
             summary: Summary::of(&samples).unwrap(),
+            baseline: None,
             launches: 1,
             converged: true,
             thermal_retries: 0,
@@ -187,22 +219,35 @@ mod tests {
         assert_eq!(fit(&[(1.0, 0.0), (2.0, 1.0), (3.0, 1.0)]), None);
     }
 
+    fn gpu() -> Yardstick {
+        Yardstick::of(DeviceKind::Cuda)
+    }
+
+    #[test]
+    fn a_busy_cpu_is_judged_by_its_shortest_times() {
+        let cpu = Yardstick::of(DeviceKind::Cpu);
+        // The same shortest time, twice the median.
+        let (calm, busy) = (measured(1.0, 0.0), measured(2.0, 0.5));
+        assert_eq!(cpu.agree(&calm, &busy), Outcome::Pass);
+        assert_eq!(cpu.agree(&calm, &measured(2.0, 0.1)), Outcome::Fail);
+    }
+
     #[test]
     fn medians_agree_within_tolerance_or_intervals() {
         let quiet = 0.001;
-        let agrees = |other| agree(&measured(1.0, quiet), &other, TOLERANCE);
+        let agrees = |other| gpu().agree(&measured(1.0, quiet), &other);
         assert_eq!(agrees(measured(1.015, quiet)), Outcome::Pass);
         assert_eq!(agrees(measured(1.03, quiet)), Outcome::Fail);
         assert_eq!(agrees(measured(0.97, quiet)), Outcome::Fail);
         assert_eq!(agrees(measured(1.03, 0.4)), Outcome::NotJudged);
         let wide = 0.035;
-        let overlapping = agree(&measured(1.0, wide), &measured(1.025, wide), TOLERANCE);
+        let overlapping = gpu().agree(&measured(1.0, wide), &measured(1.025, wide));
         assert_eq!(overlapping, Outcome::Pass);
     }
 
     #[test]
     fn zeros_that_run_much_faster_fail() {
-        let data = |zeros| data_matters(&measured(1.0, 0.001), &zeros, 1.25);
+        let data = |zeros| gpu().data_matters(&measured(1.0, 0.001), &zeros, 1.25);
         assert_eq!(data(measured(0.88, 0.001)), Outcome::Pass);
         assert_eq!(data(measured(0.5, 0.001)), Outcome::Fail);
         assert_eq!(data(measured(0.5, 0.9)), Outcome::NotJudged);

@@ -24,7 +24,7 @@ use crate::roofline::units::{binary_bytes, engineering};
 use crate::roofline::work::Work;
 use crate::sweep::above::Evidence;
 use crate::sweep::roofs::{peak, roof_size};
-use judge::{Outcome, agree, data_matters, fit, is_linear, is_quiet};
+use judge::{Outcome, Yardstick, fit, is_linear, is_quiet};
 
 /// Bytes of an array over the bytes of the last-level cache, at least.
 pub const CACHES: u64 = 4;
@@ -86,14 +86,14 @@ impl Audit {
         let info = device.info().clone();
         found(arrays_exceed_the_cache(&info));
 
-        let tolerance = tolerance(info.kind);
+        let yardstick = Yardstick::of(info.kind);
         let free = device.free_bytes()?;
-        let fma = self.proportional(device, tolerance, found)?;
+        let fma = self.proportional(device, yardstick, found)?;
         let stream = Size::Elements(roof_size(KernelId::Triad, &info, free));
         let triad = self.time(device, KernelId::Triad, stream, Data::Random)?;
-        let copy = self.same_again(device, KernelId::Copy, stream, tolerance, found)?;
+        let copy = self.same_again(device, KernelId::Copy, stream, yardstick, found)?;
         let sgemm =
-            self.same_again(device, KernelId::Sgemm, matrix(info.kind), tolerance, found)?;
+            self.same_again(device, KernelId::Sgemm, matrix(info.kind), yardstick, found)?;
 
         let datasheet = peak(&self.database, &info).map(|(roofline, _)| roofline);
         let rate = |amount: u64, timed: &Timed| amount as f64 / timed.measured.summary.median;
@@ -135,6 +135,7 @@ impl Audit {
             problem: &problem,
             operands: &operands,
             cache: CacheState::Cold,
+            baseline: None,
         };
         let measured = measure(bench.device, subject, &self.rules, &|| true);
         device.release_all();
@@ -155,19 +156,20 @@ impl Audit {
     fn proportional(
         &self,
         device: &mut dyn Device,
-        tolerance: f64,
+        yardstick: Yardstick,
         found: &mut dyn FnMut(Finding),
     ) -> Result<Timed> {
+        let Yardstick { tolerance, .. } = yardstick;
         let most = roof_size(KernelId::Fma, device.info(), 0);
         let mut at = |steps| self.time(device, KernelId::Fma, Size::Elements(steps), Data::Random);
-        let empty = at(1)?.measured.summary.median;
+        let empty = yardstick.time(&at(1)?.measured);
         let mut points = Vec::new();
         let mut quiet = true;
         let mut longest = None;
         for part in PARTS {
             let timed = at(most / part)?;
             quiet &= is_quiet(&timed.measured, tolerance);
-            points.push(((most / part) as f64, timed.measured.summary.median));
+            points.push(((most / part) as f64, yardstick.time(&timed.measured)));
             longest = Some(timed);
         }
         let shortest = points.first().map_or(0.0, |&(_, time)| time);
@@ -206,46 +208,41 @@ impl Audit {
         device: &mut dyn Device,
         kernel: KernelId,
         size: Size,
-        tolerance: f64,
+        yardstick: Yardstick,
         found: &mut dyn FnMut(Finding),
     ) -> Result<Timed> {
         let first = self.time(device, kernel, size, Data::Random)?;
         let zeros = self.time(device, kernel, size, Data::Zeros)?;
         let second = self.time(device, kernel, size, Data::Random)?;
-        let median = |timed: &Timed| timed.measured.summary.median;
+        let time = |timed: &Timed| yardstick.time(&timed.measured);
         found(Finding {
             check: "random against zeros",
             subject: first.name(),
             figure: format!(
                 "{} and {}: {:+.1} %",
-                engineering(median(&first), "s"),
-                engineering(median(&zeros), "s"),
-                100.0 * (median(&first) / median(&zeros) - 1.0)
+                engineering(time(&first), "s"),
+                engineering(time(&zeros), "s"),
+                100.0 * (time(&first) / time(&zeros) - 1.0)
             ),
             limit: format!("a factor of {DATA_FACTOR}"),
-            outcome: data_matters(&first.measured, &zeros.measured, DATA_FACTOR),
+            outcome: yardstick.data_matters(&first.measured, &zeros.measured, DATA_FACTOR),
         });
         found(Finding {
             check: "the same again",
             subject: first.name(),
             figure: format!(
                 "{} and {}: {:+.2} %",
-                engineering(median(&first), "s"),
-                engineering(median(&second), "s"),
-                100.0 * (median(&second) / median(&first) - 1.0)
+                engineering(time(&first), "s"),
+                engineering(time(&second), "s"),
+                100.0 * (time(&second) / time(&first) - 1.0)
             ),
-            limit: format!("{:.0} %, or intervals that overlap", 100.0 * tolerance),
-            outcome: agree(&first.measured, &second.measured, tolerance),
+            limit: format!(
+                "{:.0} %, or intervals that overlap",
+                100.0 * yardstick.tolerance
+            ),
+            outcome: yardstick.agree(&first.measured, &second.measured),
         });
         Ok(first)
-    }
-}
-
-/// How far two times may differ. A CPU is shared with other programs.
-fn tolerance(device: DeviceKind) -> f64 {
-    match device {
-        DeviceKind::Cuda | DeviceKind::Vm => 0.02,
-        DeviceKind::Cpu => 0.25,
     }
 }
 

@@ -48,6 +48,10 @@ pub struct PlotArgs {
     /// Pixels an inch of a PNG
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(36..=2400))]
     pub dpi: u32,
+    /// Put the typeface into an SVG (1.1 MB); without it, Arial or Helvetica may stand in, whose
+    /// letters are as wide
+    #[arg(long)]
+    pub embed_fonts: bool,
     /// Heading in place of the device's name; empty for none
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
@@ -149,6 +153,7 @@ pub fn run(
             match format {
                 PictureFormat::Png => raster::png(&scene, f64::from(args.dpi))?,
                 PictureFormat::Pdf => pdf::pdf(&scene)?,
+                _ if args.embed_fonts => svg::document_with_fonts(&scene).into_bytes(),
                 _ => svg::document(&scene).into_bytes(),
             }
         }
@@ -267,7 +272,7 @@ mod tests {
     #[test]
     fn widths_have_a_unit_and_limits() {
         assert_eq!(parse_width("3.5in"), Ok(252.0));
-        assert_eq!(parse_width("254 mm"), Ok(720.0));
+        assert_eq!(parse_width("254 mm").map(f64::round), Ok(720.0));
         assert_eq!(parse_width("8.89cm").map(f64::round), Ok(252.0));
         for wrong in ["3.5", "in", "-1in", "0.1in", "1e9in", "NaNin", ""] {
             assert!(parse_width(wrong).is_err(), "{wrong}");

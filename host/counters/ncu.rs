@@ -108,7 +108,7 @@ fn number(text: &str) -> Option<f64> {
 /// What a unit stands for in base units; `None` for one that is not known here.
 fn factor(unit: &str) -> Option<f64> {
     match unit {
-        "" | "byte" | "inst" | "%" | "cycle" | "block" | "ns" | "nsecond" => Some(1.0),
+        "" | "byte" | "inst" | "sector" | "%" | "cycle" | "block" | "ns" | "nsecond" => Some(1.0),
         "Kbyte" => Some(1e3),
         "Mbyte" => Some(1e6),
         "Gbyte" => Some(1e9),
@@ -120,6 +120,25 @@ fn factor(unit: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two launches on an H200, recorded with Nsight Compute 2025.3.
+    const RECORDED: &str = include_str!("ncu-recorded.txt");
+
+    #[test]
+    fn a_recording_is_read() {
+        let profiles = parse(RECORDED).unwrap();
+        let names: Vec<&str> = profiles.iter().map(|p| p.kernel.as_str()).collect();
+        assert_eq!(names, ["copy_vector", "sgemm_naive"]);
+        let [copy, sgemm] = [&profiles[0], &profiles[1]];
+        assert_eq!(copy.metric("dram__bytes_read.sum"), Some(4_201_216.0));
+        assert_eq!(
+            copy.metric("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
+            Some(20.89)
+        );
+        let ffma = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum";
+        assert_eq!(copy.metric(ffma), Some(0.0));
+        assert_eq!(sgemm.metric(ffma), Some(16_777_216.0));
+    }
 
     #[test]
     fn numbers_have_points_and_commas() {

@@ -266,6 +266,18 @@ pub trait Device {
         samples: u32,
     ) -> Result<Vec<f64>>;
 
+    /// Opens the library that [`Problem::baseline`] is run with, and names it.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unavailable`] says why it cannot be used and how that is mended.
+    fn open_baseline(&mut self) -> Result<String> {
+        Err(DeviceError::Unavailable(format!(
+            "--baseline cublas needs an NVIDIA GPU, and {} is measured; leave it out, or name the \
+             GPU with --device cuda",
+            self.info().name
+        )))
+    }
+
     /// Clock, power, temperature and throttle reasons now; `None` where unknown.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use base64::Engine as _;
 use ttf_parser::Face;
 
 /// The regular weight, as TrueType.
@@ -13,6 +14,20 @@ pub const REGULAR: &[u8] = include_bytes!("fonts/LiberationSans-Regular.ttf");
 pub const BOLD: &[u8] = include_bytes!("fonts/LiberationSans-Bold.ttf");
 /// What an SVG asks for: the shipped typeface, then those with the same widths.
 pub const FAMILY: &str = "'Liberation Sans', Arial, Helvetica, sans-serif";
+
+/// Both weights as style rules that carry them, for pages and pictures that must not depend on
+/// what is installed.
+#[must_use]
+pub fn rules() -> String {
+    let rule = |weight, data| {
+        let data = base64::engine::general_purpose::STANDARD.encode(data);
+        format!(
+            "@font-face {{ font-family: 'Liberation Sans'; font-weight: {weight}; \
+             src: url(data:font/ttf;base64,{data}) format('truetype'); }}\n"
+        )
+    };
+    rule("normal", REGULAR) + &rule("bold", BOLD)
+}
 
 /// Width of `text` set at `size`, in the unit of `size`. Without kerning, which makes it an
 /// upper bound for Latin text.

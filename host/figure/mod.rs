@@ -9,9 +9,9 @@
 //! | [`trace`] | rows that belong together |
 //! | [`roofs`] | the roofs that the rows name |
 //! | [`roofline`], [`throughput`], [`speedup`], [`ladder`] | one kind of figure each |
-//! | [`chart`], [`axis`] | what a figure shows |
+//! | [`mod@chart`], [`axis`] | what a figure shows |
 //! | [`layout`], [`legend`], [`labels`] | a place on paper for everything, without overlap |
-//! | [`scene`] | the drawing |
+//! | [`mod@scene`] | the drawing |
 //! | [`svg`], [`raster`], [`pdf`] | a drawing as SVG, PNG, PDF |
 //! | [`pgfplots`] | a chart as a LaTeX picture |
 //! | [`terminal`] | a roofline in letters |

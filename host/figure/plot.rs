@@ -345,14 +345,25 @@ fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot>
     let angle = dy.atan2(dx).to_degrees();
     let above = 3.2;
     let below = -(Spot::height(SMALL) + 2.0);
-    // Further rows, beyond other roofs and their labels.
-    let sides = (0..4).flat_map(|row| {
-        let further = f64::from(row) * 1.6 * SMALL;
-        match side {
-            Side::Above => [above + further, below - further],
-            Side::Below => [below - further, above + further],
-        }
-    });
+    // Further rows, beyond other roofs and their labels. A datasheet's stands above all lines as
+    // long as there is a free place, so that labels are in the order of their lines.
+    let row = |side: f64, row: f64| side + side.signum() * row * 1.6 * SMALL;
+    let sides = match side {
+        Side::Above => [
+            row(above, 0.0),
+            row(above, 1.0),
+            row(above, 2.0),
+            row(below, 0.0),
+            row(below, 1.0),
+        ],
+        Side::Below => [
+            row(below, 0.0),
+            row(above, 0.0),
+            row(below, 1.0),
+            row(above, 1.0),
+            row(below, 2.0),
+        ],
+    };
     let room = (whole - length).max(0.0);
     let mut spots = Vec::new();
     for off in sides {

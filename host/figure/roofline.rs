@@ -10,7 +10,7 @@ use crate::roofline::units::significant;
 
 /// Where along the intensity axis kernels without operations stand, as a share of its length.
 const COPY_PLACE: f64 = 0.03;
-/// How far apart their traces stand.
+/// How far apart their traces stand, at most.
 const COPY_STEP: f64 = 0.03;
 
 /// The roofline of measured rows.
@@ -21,23 +21,21 @@ const COPY_STEP: f64 = 0.03;
 pub fn chart(rows: &[&Row]) -> Chart {
     let groups = trace::groups(rows);
     let roofs = roofs::roofs(rows);
-    let x = intensity_axis(rows, &roofs);
-    let copy_at = x.value(COPY_PLACE);
-    let copies = rows
-        .iter()
-        .any(|row| position(row, copy_at).is_some_and(|(_, copy)| copy));
+    let copies = groups.iter().filter(|group| is_copy(group)).count();
+    let x = intensity_axis(rows, &roofs, copies);
+    let step = copy_step(rows, &x, copies);
     let mut copies_before = 0;
     let mut traces = Vec::new();
     for group in &groups {
-        let place = COPY_PLACE + COPY_STEP * f64::from(copies_before);
+        let place = COPY_PLACE + step * f64::from(copies_before);
         traces.push(traced(group, x.value(place)));
-        copies_before += i32::from(group.rows.iter().all(|row| trace::flop_rate(row).is_none()));
+        copies_before += i32::from(is_copy(group));
     }
     show_behind(&mut traces);
     let y = rate_axis(&traces, &roofs, &x);
     let (lines, marks) = lines(&roofs, &x, &y);
     let mut note = "Numbers beside points are N; markers grow with N.".to_owned();
-    if copies {
+    if copies > 0 {
         note.push_str(" Kernels without FLOPs stand at the left edge, placed by their bytes.");
     }
     let (title, subtitle) = heading(rows);
@@ -55,11 +53,28 @@ pub fn chart(rows: &[&Row]) -> Chart {
     }
 }
 
-/// Where a row stands, and whether it is placed by its bytes alone.
-fn position(row: &Row, copy_at: f64) -> Option<((f64, f64), bool)> {
+/// Whether a trace is of a kernel without operations.
+fn is_copy(group: &Group<'_>) -> bool {
+    group.rows.iter().all(|row| trace::flop_rate(row).is_none())
+}
+
+/// How far apart traces without operations stand, so that the last is left of the least
+/// intensity.
+fn copy_step(rows: &[&Row], x: &Axis, copies: usize) -> f64 {
+    let least = rows
+        .iter()
+        .filter(|row| trace::flop_rate(row).is_some())
+        .filter_map(|row| row.intensity_flop_per_byte)
+        .fold(x.high, f64::min);
+    let free = x.place(least) - COPY_PLACE;
+    (free / copies.max(1) as f64).clamp(0.0, COPY_STEP)
+}
+
+/// Where a row stands; at `copy_at` if it is placed by its bytes alone.
+fn position(row: &Row, copy_at: f64) -> Option<(f64, f64)> {
     match (trace::flop_rate(row), row.intensity_flop_per_byte) {
-        (Some(rate), Some(intensity)) if intensity > 0.0 => Some(((intensity, rate), false)),
-        (None, _) => row.byte_per_s.map(|rate| ((copy_at, rate * copy_at), true)),
+        (Some(rate), Some(intensity)) if intensity > 0.0 => Some((intensity, rate)),
+        (None, _) => row.byte_per_s.map(|rate| (copy_at, rate * copy_at)),
         _ => None,
     }
 }
@@ -67,7 +82,7 @@ fn position(row: &Row, copy_at: f64) -> Option<((f64, f64), bool)> {
 fn traced(group: &Group<'_>, copy_at: f64) -> Trace {
     let weights = Weights::of(group);
     let points = group.rows.iter().filter_map(|row| {
-        let ((x, y), _) = position(row, copy_at)?;
+        let (x, y) = position(row, copy_at)?;
         Some(Point {
             x,
             y,
@@ -90,6 +105,8 @@ fn traced(group: &Group<'_>, copy_at: f64) -> Trace {
 fn show_behind(traces: &mut [Trace]) {
     /// What each later trace adds to the factor.
     const LARGER: f64 = 0.45;
+    /// The largest factor: beyond, a marker hides more than it shows.
+    const LARGEST: f64 = 1.9;
     let column = |trace: &Trace| {
         let first = trace.points.first()?.x;
         trace
@@ -103,7 +120,7 @@ fn show_behind(traces: &mut [Trace]) {
         let later = columns[i + 1..]
             .iter()
             .filter(|other| other.is_some() && **other == columns[i]);
-        trace.scale = 1.0 + LARGER * later.count() as f64;
+        trace.scale = (1.0 + LARGER * later.count() as f64).min(LARGEST);
     }
 }
 
@@ -134,7 +151,7 @@ impl Weights {
     }
 }
 
-fn intensity_axis(rows: &[&Row], roofs: &[Roof]) -> Axis {
+fn intensity_axis(rows: &[&Row], roofs: &[Roof], copies: usize) -> Axis {
     let intensities = rows
         .iter()
         .filter(|row| trace::flop_rate(row).is_some())
@@ -146,10 +163,12 @@ fn intensity_axis(rows: &[&Row], roofs: &[Roof]) -> Axis {
         [ridge / 10.0, ridge * 10.0]
     });
     let values: Vec<f64> = intensities.chain(ridges).collect();
+    // At the left edge there is room for every kernel without operations.
+    let room = 5.0 * 1.6f64.powi(copies.clamp(1, 8) as i32 - 1);
     Axis::logarithmic(
         "Arithmetic intensity (FLOP/byte)",
         values.into_iter(),
-        (5.0, 5.0),
+        (room, 5.0),
         (Scale::Decades, Labels::Plain),
     )
 }

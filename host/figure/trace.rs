@@ -43,6 +43,15 @@ fn parts(row: &Row) -> [String; PARTS] {
     ]
 }
 
+/// A part of a trace's key as its name has it: a device by its letter.
+fn word(key: &[String; PARTS], part: usize, devices: &[&str]) -> String {
+    if part == PARTS - 1 {
+        format!("({})", super::letter(devices, &key[part]))
+    } else {
+        key[part].clone()
+    }
+}
+
 /// Whether a part of a trace's key is in its name: kernel and variant always; cache state and
 /// device where any two traces differ; the others where two of the same variant do.
 fn named(keys: &[[String; PARTS]], key: &[String; PARTS], part: usize) -> bool {
@@ -67,6 +76,7 @@ pub fn cache_name(cache: Cache) -> &'static str {
 /// in the cache state alone share colour and shape: the warm one is hollow.
 #[must_use]
 pub fn groups<'a>(rows: &[&'a Row]) -> Vec<Group<'a>> {
+    let devices = super::select::devices(rows.iter().copied());
     let mut order: Vec<([String; PARTS], Vec<&Row>)> = Vec::new();
     let mut places: HashMap<[String; PARTS], usize> = HashMap::new();
     for row in rows {
@@ -85,7 +95,7 @@ pub fn groups<'a>(rows: &[&'a Row]) -> Vec<Group<'a>> {
             rows.sort_by_key(|row| (extent(row), row.m, row.n, row.k));
             let words = (0..PARTS).filter(|part| named(&keys, &key, *part));
             let name = words
-                .map(|part| key[part].as_str())
+                .map(|part| word(&key, part, &devices))
                 .collect::<Vec<_>>()
                 .join(" ");
             let mut look = key.clone();

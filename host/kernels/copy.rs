@@ -2,8 +2,8 @@
 
 use super::verify::{Reference, elementwise};
 use super::{
-    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
-    Variant, stream,
+    Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, Role,
+    SizeKind, Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Storage, Work, WorkError};
@@ -79,6 +79,10 @@ impl Kernel for Copy {
                 Argument::U64(problem.elements()),
             ],
         )
+    }
+
+    fn library(&self) -> Option<Library> {
+        Some(Library::Copy)
     }
 
     fn verify(&self, bench: &mut Bench<'_>) -> device::Result<Check> {

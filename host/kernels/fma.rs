@@ -143,6 +143,7 @@ impl Kernel for Fma {
             grid: (threads(device) / u64::from(FMA_BLOCK)) as u32,
             block: [FMA_BLOCK, 1],
             shared_bytes: 0,
+            scratch_bytes: 0,
             arguments: vec![
                 Argument::Operand(0),
                 Argument::U32(steps),

@@ -48,6 +48,8 @@ pub struct Launch {
     pub block: [u32; 2],
     /// Dynamic shared memory in bytes.
     pub shared_bytes: u32,
+    /// Scratch memory in bytes, whose first use finds zeros.
+    pub scratch_bytes: u64,
     /// Parameters in the order of the kernel's signature.
     pub arguments: Vec<Argument>,
 }
@@ -57,6 +59,8 @@ pub struct Launch {
 pub enum Argument {
     /// Address of the operand with this index.
     Operand(usize),
+    /// Address of the scratch memory.
+    Scratch,
     /// A 32-bit unsigned integer.
     U32(u32),
     /// A 64-bit unsigned integer.
@@ -72,6 +76,27 @@ pub struct Surplus {
     pub padding: u64,
     /// On elements of the problem, where the model has none: preparing operands, adding sums up.
     pub overhead: u64,
+}
+
+/// The vendor's implementation of what a kernel computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Library {
+    /// The driver's copy within the memory of the device.
+    Copy,
+    /// cuBLAS's saxpy.
+    Saxpy,
+    /// cuBLAS's sgemm.
+    Sgemm,
+}
+
+impl Library {
+    /// The column `baseline`; `cublas` is that library with its version.
+    pub fn column(self, cublas: &str) -> String {
+        match self {
+            Library::Copy => "cuMemcpyDtoDAsync".to_owned(),
+            Library::Saxpy | Library::Sgemm => cublas.to_owned(),
+        }
+    }
 }
 
 /// What the program knows about one kernel.
@@ -133,6 +158,11 @@ pub trait Kernel: Sync {
     /// # Errors
     /// Why this size cannot be launched there.
     fn launch(&self, problem: &Problem, device: &DeviceInfo) -> Result<Launch, String>;
+
+    /// What the kernel is compared with on a GPU under `--baseline cublas`.
+    fn library(&self) -> Option<Library> {
+        None
+    }
 
     /// Runs the problem on fresh operands and checks the device's output.
     ///

@@ -60,7 +60,23 @@ pub struct Problem {
     pub data: Data,
 }
 
+/// Stands for the variant where the vendor's library is run instead of a kernel.
+const BASELINE: &str = "baseline";
+
 impl Problem {
+    /// The same problem, to be run with the vendor's library.
+    pub fn baseline(&self) -> Problem {
+        Problem {
+            variant: BASELINE,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the vendor's library runs it.
+    pub fn is_baseline(&self) -> bool {
+        self.variant == BASELINE
+    }
+
     /// Elements of a vector kernel.
     ///
     /// # Panics

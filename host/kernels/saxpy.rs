@@ -3,8 +3,8 @@
 use super::problem::SCALAR;
 use super::verify::{Reference, UNIT_ROUNDOFF, elementwise};
 use super::{
-    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
-    Variant, stream,
+    Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, Role,
+    SizeKind, Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Storage, Work, WorkError};
@@ -94,6 +94,10 @@ impl Kernel for Saxpy {
                 Argument::F32(SCALAR),
             ],
         )
+    }
+
+    fn library(&self) -> Option<Library> {
+        Some(Library::Saxpy)
     }
 
     fn verify(&self, bench: &mut Bench<'_>) -> device::Result<Check> {

@@ -69,6 +69,7 @@ pub fn launch(
             grid: SCALAR_GRID,
             block,
             shared_bytes: 0,
+            scratch_bytes: 0,
             arguments,
         });
     }
@@ -79,6 +80,7 @@ pub fn launch(
         grid,
         block: [STREAM_BLOCK, 1],
         shared_bytes: 0,
+        scratch_bytes: 0,
         arguments,
     })
 }

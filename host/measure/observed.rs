@@ -45,6 +45,7 @@ impl Observed {
         let median = |values: &[f64]| Summary::of(values).ok().map(|summary| summary.median);
         Measurement {
             summary,
+            baseline: None,
             launches,
             converged,
             thermal_retries: 0,

@@ -10,7 +10,7 @@ use std::time::Instant;
 pub const SETTLING: f64 = 0.5;
 
 /// Runs `subject` for `seconds` without a pause and measures the steady state: the samples,
-/// clocks, power and throttle reasons of the second half ([`SETTLING`]).
+/// clocks, power and throttle reasons of the second half (from `SETTLING` of the time on).
 ///
 /// No stopping rule applies and nothing is retried: throttling is what is looked for.
 /// `go_on` is asked between batches; `None` comes back if it said no.

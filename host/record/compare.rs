@@ -13,14 +13,18 @@
 //! | more | more, or a clock unknown | slower |
 //! | less | less, or a clock unknown | faster |
 //! | more or less | otherwise | ambiguous: the clock drifted |
-//! | neither | the medians differ by at most 1 + F | the same |
+//! | neither | the medians differ by at most the factor 1 + F, or by what two processes may | the same |
 //! | neither | the medians differ by more | ambiguous: the intervals do not part |
+//!
+//! Intervals of times on a GPU are widened by [`PLACEMENT_S`] on either side: by so much the
+//! time of a launch differs from process to process, which no interval of one run contains.
 //!
 //! Exchanging the files exchanges faster and slower, and a file compared with itself is the
 //! same throughout.
 
 use super::resume::PointKey;
 use super::row::{Row, Status};
+use crate::measure::PLACEMENT_S;
 use std::collections::{BTreeSet, HashMap};
 
 /// Smallest relative change that counts, unless another is given: the medians of two sweeps of
@@ -211,6 +215,8 @@ fn point<'a>(old: Option<&'a Row>, new: Option<&'a Row>, threshold: f64) -> Comp
 struct Times {
     median: f64,
     interval: Option<(f64, f64)>,
+    /// By how much another process may find more or less.
+    placement: f64,
 }
 
 impl Times {
@@ -224,6 +230,11 @@ impl Times {
                 .time_ci95_low_s
                 .zip(row.time_ci95_high_s)
                 .map(|(low, high)| (low.min(high), low.max(high))),
+            placement: if row.compute_capability.is_some() {
+                PLACEMENT_S
+            } else {
+                0.0
+            },
         })
     }
 
@@ -233,6 +244,7 @@ impl Times {
         Some(Times {
             median: self.median * clock,
             interval: self.interval.map(|(low, high)| (low * clock, high * clock)),
+            placement: self.placement * clock,
         })
     }
 
@@ -240,19 +252,21 @@ impl Times {
     /// an interval (below 6 samples) nothing can be said.
     fn above(self, other: Times, threshold: f64) -> bool {
         match (self.interval, other.interval) {
-            (Some((low, _)), Some((_, high))) => low > high * (1.0 + threshold),
+            (Some((low, _)), Some((_, high))) => {
+                low - self.placement > (high + other.placement) * (1.0 + threshold)
+            }
             _ => false,
         }
     }
 
-    /// Whether the medians differ by at most the threshold.
+    /// Whether the medians differ by at most the threshold, or by what two processes may.
     fn near(self, other: Times, threshold: f64) -> bool {
         let (less, more) = if self.median < other.median {
             (self.median, other.median)
         } else {
             (other.median, self.median)
         };
-        more <= less * (1.0 + threshold)
+        more <= less * (1.0 + threshold) || more - less <= self.placement + other.placement
     }
 }
 

@@ -155,7 +155,7 @@ pub fn run(
                 let Some(found) = found else {
                     return Err(Stop::Interrupted);
                 };
-                let mut rows = row::complete(row, point, &found, &roofs, device.info());
+                let mut rows = row::complete(row, plan, point, &found, &roofs, device.info());
                 if let Found::Failed(error @ DeviceError::Lost { .. }) = found {
                     lost = Some(error);
                 } else if let Some(text) = company.look(device, observer) {

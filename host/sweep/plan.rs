@@ -17,6 +17,8 @@ pub struct Plan {
     pub rules: Rules,
     /// Seconds for which each point is kept under load for its steady state, if it is.
     pub sustained_s: Option<f64>,
+    /// The library that kernels are compared with, named as in the column `baseline`.
+    pub baseline: Option<String>,
     /// Seed of every operand.
     pub seed: u64,
     /// GPUs whose datasheets are known.

@@ -155,6 +155,7 @@ fn roof(
         problem: &problem,
         operands: &operands,
         cache: CacheState::Cold,
+        baseline: None,
     };
     let measured = measure(bench.device, subject, &rules, go_on)?;
     let amount = if kernel == KernelId::Fma {

@@ -2,14 +2,17 @@
 
 use super::above::Evidence;
 use super::roofs::Roofs;
-use super::visit::{Found, Measured};
+use super::visit::{Baseline, Found, Measured};
 use super::{Plan, Point};
 use crate::device::{DeviceInfo, LaunchFacts, Throttle};
 use crate::kernels::{Check, KernelId, Size, bench};
-use crate::measure::Measurement;
+use crate::measure::{Measurement, PLACEMENT_S};
 use crate::record::{Bound, Row, Status};
 use crate::roofline::model;
 use crate::roofline::work::Work;
+
+/// Part of a time from which [`PLACEMENT_S`] is worth a note.
+const PLACEMENT_MATTERS: f64 = 0.01;
 
 /// The columns that all rows of a run share.
 pub(super) struct Provenance {
@@ -95,6 +98,7 @@ pub(super) fn stamp(row: &mut Row) {
 /// state if it was asked for.
 pub(super) fn complete(
     planned: Row,
+    plan: &Plan,
     point: &Point,
     found: &Found,
     roofs: &Roofs,
@@ -117,6 +121,7 @@ pub(super) fn complete(
             let Measured {
                 check,
                 facts,
+                baseline,
                 burst,
                 steady,
             } = measured.as_ref();
@@ -128,7 +133,14 @@ pub(super) fn complete(
                 place_on_roofline(&mut row, point, measured, roofs, info);
                 row
             };
-            let burst = burst.as_ref().map(|measured| place(measured, row.clone()));
+            let burst = burst.as_ref().map(|measured| {
+                let mut row = place(measured, row.clone());
+                place_baseline(&mut row, plan, point, measured);
+                if let Baseline::Unusable(reason) = baseline {
+                    note(&mut row, reason);
+                }
+                row
+            });
             let steady = steady.as_ref().map(|(seconds, measured)| {
                 let mut row = place(measured, row.clone());
                 // The stopping rule did not apply: this is what tells the two rows apart.
@@ -185,6 +197,15 @@ fn place_times(row: &mut Row, measured: &Measurement) {
             &format!("measured {} times, {last}", measured.thermal_retries + 1),
         );
     }
+    if row.compute_capability.is_some() && PLACEMENT_S > PLACEMENT_MATTERS * summary.median {
+        note(
+            row,
+            &format!(
+                "so short that another process may find {} µs more or less",
+                PLACEMENT_S * 1e6
+            ),
+        );
+    }
     // `none` is a reading, empty is no reading.
     row.throttle = measured.throttle.as_ref().map(|reasons| {
         let names: Vec<&str> = reasons.iter().map(|reason| reason.name()).collect();
@@ -194,6 +215,17 @@ fn place_times(row: &mut Row, measured: &Measurement) {
             names.join("+")
         }
     });
+}
+
+fn place_baseline(row: &mut Row, plan: &Plan, point: &Point, measured: &Measurement) {
+    let library = point.problem.kernel.kernel().library();
+    if let (Some(name), Some(library), Some(summary)) =
+        (&plan.baseline, library, &measured.baseline)
+    {
+        row.baseline = Some(library.column(name));
+        row.baseline_time_median_s = Some(summary.median);
+        row.speedup = Some(summary.median / measured.summary.median);
+    }
 }
 
 fn place_roofs(row: &mut Row, roofs: &Roofs) {

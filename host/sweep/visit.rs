@@ -52,10 +52,41 @@ pub(super) enum Found {
 pub(super) struct Measured {
     pub(super) check: Check,
     pub(super) facts: LaunchFacts,
+    pub(super) baseline: Baseline,
     /// By the stopping rule.
     pub(super) burst: Option<Measurement>,
     /// Steady state, and the seconds under load.
     pub(super) steady: Option<(f64, Measurement)>,
+}
+
+/// What is known of the result of the baseline.
+pub(super) enum Baseline {
+    /// There is none, or none was asked for.
+    None,
+    /// It is as right as the kernel's has to be.
+    Right,
+    /// It is not, or it could not be run: it is not timed.
+    Unusable(String),
+}
+
+/// Checks the result of the baseline on the operands of `bench`, as the kernel's is checked.
+fn check_baseline(plan: &Plan, bench: &mut Bench<'_>) -> crate::device::Result<Baseline> {
+    let kernel = bench.problem.kernel.kernel();
+    if plan.baseline.is_none() || kernel.library().is_none() {
+        return Ok(Baseline::None);
+    }
+    let own = bench.problem.clone();
+    bench.problem = own.baseline();
+    let checked = kernel.verify(bench);
+    bench.problem = own;
+    Ok(match checked {
+        Ok(check) => match check.failure {
+            None => Baseline::Right,
+            Some(reason) => Baseline::Unusable(format!("the baseline's result is wrong: {reason}")),
+        },
+        Err(error @ DeviceError::Lost { .. }) => return Err(error),
+        Err(error) => Baseline::Unusable(format!("the baseline does not run: {error}")),
+    })
 }
 
 /// Verifies and measures one point; `None` if it was interrupted.
@@ -102,6 +133,9 @@ fn on_device(
     if !check.passed() {
         return Ok(Some(Found::Wrong(check, facts)));
     }
+    let verifying = Instant::now();
+    let baseline = check_baseline(plan, &mut bench)?;
+    budget.verifying += verifying.elapsed();
     if !go_on() {
         return Ok(None);
     }
@@ -111,15 +145,18 @@ fn on_device(
     bench.fill(problem.data)?;
     budget.verifying += filling.elapsed();
     let operands = bench.operands().to_vec();
+    let other = problem.baseline();
     let subject = Subject {
         problem,
         operands: &operands,
         cache: CacheState::from(point.cache),
+        baseline: matches!(baseline, Baseline::Right).then_some(&other),
     };
     let measuring = Instant::now();
     let mut measured = Measured {
         check,
         facts,
+        baseline,
         burst: None,
         steady: None,
     };

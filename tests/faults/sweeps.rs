@@ -61,6 +61,7 @@ fn plan() -> Plan {
             ..Rules::quick(DeviceKind::Cpu)
         },
         sustained_s: None,
+        baseline: None,
         seed: 3,
         database: Database::builtin().unwrap(),
     }

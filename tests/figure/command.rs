@@ -81,6 +81,29 @@ fn a_pdf_has_its_size_and_embeds_the_typeface() {
 }
 
 #[test]
+fn an_svg_carries_the_typeface_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = csv(folder.path(), "rows.csv", &sample::sweep());
+    let out = folder.path().join("a.svg");
+    let plot = |flag: &[&str]| {
+        let mut command = rooftrace();
+        command
+            .arg("plot")
+            .arg(&rows)
+            .arg("-o")
+            .arg(&out)
+            .args(flag);
+        command.assert().success();
+        fs::read_to_string(&out).unwrap()
+    };
+    assert!(!plot(&[]).contains("@font-face"));
+    let svg = plot(&["--embed-fonts"]);
+    let typeface = svg.find("@font-face").unwrap();
+    assert!(typeface > svg.find("<svg").unwrap() && typeface < svg.find("<path").unwrap());
+    assert_eq!(svg.matches("font/ttf;base64,AAEAAAA").count(), 2);
+}
+
+#[test]
 fn a_dash_writes_to_stdout() {
     let folder = tempfile::tempdir().unwrap();
     let rows = csv(folder.path(), "rows.csv", &sample::sweep());

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The browser, or nothing where none is installed.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn chromium() -> Option<&'static str> {
     let found = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()

@@ -14,6 +14,9 @@ macro_rules! ptx {
     };
 }
 
+pub mod copy_async;
+pub mod device_wide;
 pub mod global;
 pub mod shared;
 pub mod special;
+pub mod warp;

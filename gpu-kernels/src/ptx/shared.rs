@@ -31,6 +31,22 @@ pub unsafe fn load(address: u32) -> f32 {
     value
 }
 
+/// Loads 16 bytes from shared memory (`ld.shared.v4.f32`).
+///
+/// # Safety
+/// As for [`load`], with 16-byte alignment.
+#[inline(always)]
+pub unsafe fn load_v4(address: u32) -> [f32; 4] {
+    let (mut x, mut y, mut z, mut w) = (0f32, 0f32, 0f32, 0f32);
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("ld.shared.v4.f32 {{{0}, {1}, {2}, {3}}}, [{4}];",
+            out(reg32) x, out(reg32) y, out(reg32) z, out(reg32) w, in(reg32) address,
+            options(readonly, nostack));
+    }
+    [x, y, z, w]
+}
+
 /// Stores an f32 to shared memory (`st.shared.f32`).
 ///
 /// # Safety
@@ -41,5 +57,31 @@ pub unsafe fn store(address: u32, value: f32) {
     // SAFETY: the caller vouches for the address and the barriers.
     unsafe {
         ptx!("st.shared.f32 [{0}], {1};", in(reg32) address, in(reg32) value, options(nostack));
+    }
+}
+
+/// Loads a u32 from shared memory (`ld.shared.u32`).
+///
+/// # Safety
+/// As for [`load`].
+#[inline(always)]
+pub unsafe fn load_u32(address: u32) -> u32 {
+    let mut value = 0u32;
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("ld.shared.u32 {0}, [{1}];", out(reg32) value, in(reg32) address, options(readonly, nostack));
+    }
+    value
+}
+
+/// Stores a u32 to shared memory (`st.shared.u32`).
+///
+/// # Safety
+/// As for [`store`].
+#[inline(always)]
+pub unsafe fn store_u32(address: u32, value: u32) {
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("st.shared.u32 [{0}], {1};", in(reg32) address, in(reg32) value, options(nostack));
     }
 }

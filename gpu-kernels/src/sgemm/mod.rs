@@ -1,9 +1,14 @@
 //! `sgemm`: C = A @ B + C in fp32, all three row-major, any M, N, K.
 //!
 //! A ladder to climb: [`naive`] reads both operands from global memory for every FMA,
-//! [`tiled`] shares tiles of them through shared memory.
+//! [`tiled`] shares tiles of them through shared memory, [`register`] keeps 8 x 8 elements of C
+//! in the registers of each thread, [`pipelined`] copies the next tiles while it multiplies
+//! (`tile` holds its engine).
 
 pub mod naive;
+pub mod pipelined;
+pub mod register;
+mod tile;
 pub mod tiled;
 
 /// Row and column of the first element of C that this block computes, for square tiles laid

@@ -54,6 +54,10 @@ pub struct SweepArgs {
     #[arg(long, requires = "out")]
     pub force: bool,
 
+    /// Library that each kernel is compared with, on the same operands, launch by launch in turn
+    #[arg(long, value_enum, default_value = "none", value_name = "LIBRARY")]
+    pub baseline: BaselineArg,
+
     /// Seed of the operands: the same seed gives the same data
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
@@ -77,7 +81,7 @@ pub struct SweepArgs {
 
     /// Then keep each point under load for S seconds and give its steady state, the second half,
     /// a row of its own
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub sustained: Option<f64>,
 
     /// A first look: few sizes, short sampling (2 % noise)
@@ -102,6 +106,15 @@ pub enum CacheArg {
     Warm,
     /// Each point both ways.
     Both,
+}
+
+/// `--baseline`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BaselineArg {
+    /// None.
+    None,
+    /// cuBLAS for sgemm and saxpy, the driver's copy for copy (GPU only).
+    Cublas,
 }
 
 /// `--data`.

@@ -47,7 +47,10 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
 
     let mut opened = super::open_device(request.device, ptx)?;
     let info = opened.device.info().clone();
-    let plan = request.plan(&info, database)?;
+    let mut plan = request.plan(&info, database)?;
+    if request.baseline {
+        plan.baseline = Some(opened.device.open_baseline()?);
+    }
     let out = request.destination(&info);
     let resume = match request.on_existing {
         OnExisting::Append => record::resume(out.path(), request.format, &identity(&info))?,
@@ -83,6 +86,7 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let Follower { sink, mut view, .. } = follower;
     let written = sink.map(|sink| sink.finish()).transpose()?.unwrap_or(0);
     view.finish();
+    view.picture();
     if let record::Destination::File(path) = &out
         && written > 0
     {

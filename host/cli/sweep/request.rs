@@ -1,7 +1,7 @@
 //! Arguments and device become a plan. Everything that can be wrong is found here, before
 //! anything is measured.
 
-use super::args::{CacheArg, DataArg, SweepArgs};
+use super::args::{BaselineArg, CacheArg, DataArg, SweepArgs};
 use crate::cli::error::CliError;
 use crate::cli::nearest::unknown;
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
@@ -42,6 +42,8 @@ pub struct Request {
     pub noise: Option<f64>,
     /// `--sustained`, in seconds.
     pub sustained_s: Option<f64>,
+    /// `--baseline cublas`.
+    pub baseline: bool,
     /// `--quick`.
     pub quick: bool,
     /// `--spec`.
@@ -102,6 +104,7 @@ impl Request {
             max_time_s: positive("--max-time", args.max_time, "seconds, such as 3")?,
             noise: positive("--noise", args.noise, "a fraction, such as 0.005 for 0.5 %")?,
             sustained_s: positive("--sustained", args.sustained, "seconds, such as 30")?,
+            baseline: args.baseline == BaselineArg::Cublas,
             quick: args.quick,
             spec: args.spec.clone(),
             ptx: args.ptx.clone(),
@@ -146,6 +149,7 @@ impl Request {
             points,
             rules,
             sustained_s: self.sustained_s,
+            baseline: None,
             seed: self.seed,
             database,
         })

@@ -1,12 +1,13 @@
 //! The table on stdout, the progress on stderr.
 
 use crate::cli::Verbosity;
+use crate::figure::terminal;
 use crate::record::{Cache, Row, Status};
 use crate::roofline::units::engineering;
 use crate::sweep::Point;
 use crate::sweep::roofs::{Rate, Roofs};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 /// Heads of the table's columns and their widths.
 const COLUMNS: [(&str, usize); 11] = [
@@ -29,6 +30,8 @@ pub(super) struct View {
     /// Rows go to stdout: the table would mix with them.
     rows_on_stdout: bool,
     bar: ProgressBar,
+    /// What was shown, for the picture at the end.
+    rows: Vec<Row>,
 }
 
 impl View {
@@ -48,6 +51,7 @@ impl View {
             verbosity,
             rows_on_stdout,
             bar,
+            rows: Vec::new(),
         }
     }
 
@@ -127,8 +131,34 @@ impl View {
         }
     }
 
+    /// The roofline of the rows, below the table, if a person is looking.
+    pub(super) fn picture(&self) {
+        if self.is_silent() || !std::io::stdout().is_terminal() {
+            return;
+        }
+        /// Most lines: the table above should stay in sight.
+        const TALLEST: usize = 24;
+        let (width, height) = terminal::window();
+        let height = height.min(TALLEST);
+        let color = match anstream::ColorChoice::global() {
+            anstream::ColorChoice::Never => Some(false),
+            anstream::ColorChoice::Auto => None,
+            _ => Some(true),
+        };
+        let (unicode, color) = (terminal::speaks_unicode(), terminal::wants_color(color));
+        let picture = terminal::render(&self.rows, width, height, unicode, color);
+        // As for a line: the rows are in the file.
+        drop(write!(anstream::stdout(), "{picture}"));
+    }
+
+    /// Whether nothing of the table is shown.
+    fn is_silent(&self) -> bool {
+        self.rows_on_stdout || self.verbosity == Verbosity::Quiet
+    }
+
     /// A finished row.
-    pub(super) fn row(&self, row: &Row) {
+    pub(super) fn row(&mut self, row: &Row) {
+        self.rows.push(row.clone());
         let unit = |value: Option<f64>, unit| value.map_or(String::new(), |v| engineering(v, unit));
         let percent =
             |value: Option<f64>| value.map_or(String::new(), |v| format!("{:.1} %", 100.0 * v));
@@ -172,7 +202,7 @@ impl View {
     /// One line of the table. A reader that has gone does not end the sweep: the rows go to the
     /// file.
     fn line(&self, cells: &[String; COLUMNS.len()]) {
-        if self.rows_on_stdout || self.verbosity == Verbosity::Quiet {
+        if self.is_silent() {
             return;
         }
         let mut text = String::new();

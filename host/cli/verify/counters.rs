@@ -13,20 +13,22 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const COLUMNS: [Column; 17] = [
+const COLUMNS: [Column; 19] = [
     ("kernel", Some("Kernel")),
     ("variant", Some("Variant")),
     ("size", Some("Size")),
     ("counted_read_bytes", Some("Read")),
     ("dram_read_bytes", None),
-    ("read_ratio", Some("DRAM")),
+    ("dram_read_ratio", Some("DRAM")),
     ("counted_written_bytes", Some("Written")),
+    ("l2_written_bytes", None),
+    ("l2_written_ratio", Some("L2")),
     ("dram_written_bytes", None),
-    ("written_ratio", Some("DRAM")),
+    ("dram_written_ratio", Some("DRAM")),
     ("counted_flops", Some("FLOPs")),
     ("fp32_flops", None),
     ("flops_ratio", Some("FP32 units")),
-    ("tensor_instructions", None),
+    ("tensor_flops", None),
     ("dram_fraction_of_peak", Some("DRAM peak")),
     ("sm_fraction_of_peak", Some("SM peak")),
     ("agrees", Some("Agrees")),
@@ -81,8 +83,9 @@ pub(super) fn run(
     }
     writeln!(
         out,
-        "Judged within {} %: bytes of arrays of 1 GiB, FLOPs of the fp32 kernels. Of what a \
-         kernel writes last a part is still in the L2 when it ends: smaller arrays show it.",
+        "Judged within {} %: FLOPs, and from 1 GiB an array on the bytes read from DRAM and written \
+         to the L2. Of what a kernel writes, a part that the L2 holds need not have reached DRAM \
+         when it ends.",
         100.0 * counters::TOLERANCE
     )?;
     out.flush()?;
@@ -126,6 +129,9 @@ fn counted(choice: DeviceChoice) -> Result<Vec<(Job, Counted)>, CliError> {
     let device = open(choice)?;
     let mut launches = Vec::new();
     for job in counters::jobs() {
+        if !job.fits(device.info()) {
+            continue;
+        }
         let counted = job.counted(device.info())?;
         launches.push((job, counted));
     }
@@ -212,12 +218,14 @@ fn row(line: &Compared) -> Vec<Cell> {
         number(line.dram_read),
         ratio(line.dram_read, counted.read),
         bytes(counted.written),
+        number(line.l2_written),
+        ratio(line.l2_written, counted.written),
         number(line.dram_written),
         ratio(line.dram_written, counted.written),
         Cell::whole(counted.flops, engineering(counted.flops as f64, "")),
         number(line.fp32_flops),
         ratio(line.fp32_flops, counted.flops),
-        number(line.tensor_instructions),
+        number(line.tensor_flops),
         fraction(line.dram_fraction),
         fraction(line.sm_fraction),
         Cell::flag(line.failures.is_empty()),

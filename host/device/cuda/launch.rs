@@ -1,9 +1,11 @@
 //! Parameters, functions and launches.
 
+use super::library::LibraryCall;
 use super::{CudaDevice, Ptx, call, driver};
 use crate::device::{DeviceError, LaunchFacts, Region, Result};
 use crate::kernels::{Argument, Launch, Problem};
 use cust::function::{Function, FunctionAttribute};
+use cust::memory::DeviceBuffer;
 use cust::module::Module;
 use cust::sys::CUfunction;
 use gpu_kernels::params::SUPPORT_BLOCK;
@@ -32,6 +34,12 @@ impl Parameters {
         all[..bytes.len()].copy_from_slice(bytes);
         Parameters(all)
     }
+}
+
+/// What is timed: a launch, or the library call that it is compared with.
+pub(super) enum Work {
+    Launch(Resolved),
+    Library(LibraryCall),
 }
 
 /// A launch whose function and parameters are known: enqueueing it is one call of the driver.
@@ -81,9 +89,13 @@ impl CudaDevice {
         })
     }
 
-    /// The launch of a problem on these operands, ready to be enqueued.
-    pub(super) fn resolve(&self, problem: &Problem, operands: &[Region]) -> Result<Resolved> {
+    /// What is run for a problem on these operands, ready to be enqueued.
+    pub(super) fn resolve(&mut self, problem: &Problem, operands: &[Region]) -> Result<Work> {
+        if problem.is_baseline() {
+            return Ok(Work::Library(self.library_call(problem, operands)?));
+        }
         let launch = self.shape(problem)?;
+        let scratch = self.scratch(launch.scratch_bytes)?;
         let function = self.function(launch.entry)?;
         self.opt_in(&function, &launch)?;
         let parameters = launch
@@ -91,18 +103,37 @@ impl CudaDevice {
             .iter()
             .map(|argument| match *argument {
                 Argument::Operand(index) => Parameters::u64(self.address(operands[index])),
+                Argument::Scratch => Parameters::u64(scratch),
                 Argument::U32(value) => Parameters::u32(value),
                 Argument::U64(value) => Parameters::u64(value),
                 Argument::F32(value) => Parameters::u32(value.to_bits()),
             })
             .collect();
-        Ok(Resolved {
+        Ok(Work::Launch(Resolved {
             function: function.to_raw(),
             grid: launch.grid,
             block: launch.block,
             shared_bytes: launch.shared_bytes,
             parameters,
-        })
+        }))
+    }
+
+    /// Address of at least `bytes` bytes of scratch memory, 0 if there are none to be had.
+    ///
+    /// New memory is zeroed, and every kernel leaves the counters in it at 0.
+    fn scratch(&mut self, bytes: u64) -> Result<u64> {
+        let words = bytes.div_ceil(4) as usize;
+        if words > self.scratch.as_ref().map_or(0, |buffer| buffer.len()) {
+            self.synchronize()?;
+            // Freed first: the two together may not fit.
+            self.scratch = None;
+            let zeroed = DeviceBuffer::zeroed(words).map_err(|e| call("cuMemAlloc", e))?;
+            self.scratch = Some(zeroed);
+        }
+        Ok(self
+            .scratch
+            .as_ref()
+            .map_or(0, |buffer| buffer.as_device_ptr().as_raw()))
     }
 
     /// The launch shape of a problem on this device.
@@ -135,8 +166,16 @@ impl CudaDevice {
             })
     }
 
+    /// Puts a launch or a library call on the stream.
+    pub(super) fn enqueue(&self, work: &Work) -> Result<()> {
+        match work {
+            Work::Launch(launch) => self.enqueue_launch(launch),
+            Work::Library(call) => self.enqueue_library(*call),
+        }
+    }
+
     /// Puts a launch on the stream.
-    pub(super) fn enqueue(&self, launch: &Resolved) -> Result<()> {
+    fn enqueue_launch(&self, launch: &Resolved) -> Result<()> {
         let mut pointers: Vec<*mut c_void> = launch
             .parameters
             .iter()
@@ -192,7 +231,7 @@ impl CudaDevice {
         parameters: &[Parameters],
     ) -> Result<()> {
         let function = self.function(entry)?.to_raw();
-        self.enqueue(&Resolved {
+        self.enqueue_launch(&Resolved {
             function,
             grid,
             block: [block, 1],

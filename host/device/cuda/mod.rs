@@ -5,12 +5,15 @@
 //! | [`driver`] | the driver library, opened at run time, and the functions `cust` links to |
 //! | `facts` | what the device says of itself, and the PTX that fits it |
 //! | `launch` | parameters, functions and launches |
+//! | `library`, `cublas` | the baselines: calls of cuBLAS and of the driver's copy |
 //! | `timing` | cold and warm samples |
 //! | `telemetry` | the clock probe, and NVML where it is installed |
 
+mod cublas;
 pub mod driver;
 mod facts;
 mod launch;
+mod library;
 mod telemetry;
 mod timing;
 
@@ -37,6 +40,8 @@ pub struct CudaDevice {
     sweep: Option<timing::L2Sweep>,
     events: Vec<timing::EventPair>,
     probe: telemetry::Probe,
+    scratch: Option<DeviceBuffer<u32>>,
+    cublas: Option<cublas::Cublas>,
     stream: Stream,
     module: Module,
     _context: Context,
@@ -61,6 +66,8 @@ impl CudaDevice {
             buffers: Vec::new(),
             sweep: None,
             events: Vec::new(),
+            scratch: None,
+            cublas: None,
             probe,
             stream,
             module,
@@ -176,8 +183,8 @@ impl Device for CudaDevice {
     }
 
     fn run(&mut self, problem: &Problem, operands: &[Region]) -> Result<()> {
-        let launch = self.resolve(problem, operands)?;
-        self.enqueue(&launch)?;
+        let work = self.resolve(problem, operands)?;
+        self.enqueue(&work)?;
         self.synchronize()
     }
 
@@ -201,5 +208,9 @@ impl Device for CudaDevice {
 
     fn neighbours(&mut self) -> Vec<u32> {
         self.probe.neighbours()
+    }
+
+    fn open_baseline(&mut self) -> Result<String> {
+        Ok(format!("cublas {}", self.cublas()?.version))
     }
 }

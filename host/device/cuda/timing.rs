@@ -76,7 +76,7 @@ impl CudaDevice {
         self.prepare_sweep()?;
         let total = launches as usize * samples as usize;
         self.prepare_events(total.min(COLD_BATCH))?;
-        let launch = self.resolve(problem, operands)?;
+        let work = self.resolve(problem, operands)?;
         let mut times = Vec::with_capacity(total);
         while times.len() < total {
             let batch = (total - times.len()).min(COLD_BATCH);
@@ -87,7 +87,7 @@ impl CudaDevice {
                     .start
                     .record(&self.stream)
                     .map_err(|e| call("cuEventRecord", e))?;
-                self.enqueue(&launch)?;
+                self.enqueue(&work)?;
                 events
                     .end
                     .record(&self.stream)
@@ -110,19 +110,19 @@ impl CudaDevice {
         samples: u32,
     ) -> Result<Vec<f64>> {
         self.prepare_events(1)?;
-        let launch = self.resolve(problem, operands)?;
+        let work = self.resolve(problem, operands)?;
         let mut times = Vec::with_capacity(samples as usize);
         for _ in 0..samples {
             let events = &self.events[0];
             self.spin(ENQUEUE_NS * (2 + u64::from(launches)))?;
             // One untimed launch, so that the first timed one is as warm as the others.
-            self.enqueue(&launch)?;
+            self.enqueue(&work)?;
             events
                 .start
                 .record(&self.stream)
                 .map_err(|e| call("cuEventRecord", e))?;
             for _ in 0..launches {
-                self.enqueue(&launch)?;
+                self.enqueue(&work)?;
             }
             events
                 .end

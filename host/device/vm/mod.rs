@@ -33,6 +33,8 @@ pub struct VmDevice {
     memory: Memory,
     allocated: u64,
     buffers: Vec<Ptr>,
+    /// Scratch memory and its bytes.
+    scratch: Option<(Ptr, u64)>,
 }
 
 impl VmDevice {
@@ -73,6 +75,7 @@ impl VmDevice {
             memory: Memory::new(),
             allocated: 0,
             buffers: Vec::new(),
+            scratch: None,
         })
     }
 
@@ -96,13 +99,14 @@ impl VmDevice {
                 .open_only(ptr, 4 * region.elements)
                 .map_err(failed)?;
         }
+        let scratch = self.scratch(shape.scratch_bytes)?;
         let launch = ptx_vm::Launch {
             entry: shape.entry.to_owned(),
             grid: [shape.grid, 1, 1],
             block: [shape.block[0], shape.block[1], 1],
             cluster: None,
             shared_bytes: shape.shared_bytes,
-            args: self.arguments(&shape, operands),
+            args: self.arguments(&shape, operands, scratch),
         };
         let options = Options {
             traffic,
@@ -129,12 +133,33 @@ impl VmDevice {
         Ok(launch)
     }
 
-    fn arguments(&self, launch: &Launch, operands: &[Region]) -> Vec<Arg> {
+    /// Scratch memory for a launch that takes some: zeros at first, then as the launch before left
+    /// it, so that a kernel that does not leave its counters at 0 is found out by its next run.
+    fn scratch(&mut self, bytes: u64) -> Result<Option<Ptr>> {
+        if bytes == 0 {
+            return Ok(None);
+        }
+        if let Some((ptr, size)) = self.scratch {
+            if bytes <= size {
+                return Ok(Some(ptr));
+            }
+            self.memory.free(ptr).map_err(failed)?;
+        }
+        let ptr = self.memory.alloc(SCRATCH, bytes as usize);
+        self.memory
+            .write(ptr, &vec![0; bytes as usize])
+            .map_err(failed)?;
+        self.scratch = Some((ptr, bytes));
+        Ok(Some(ptr))
+    }
+
+    fn arguments(&self, launch: &Launch, operands: &[Region], scratch: Option<Ptr>) -> Vec<Arg> {
         launch
             .arguments
             .iter()
             .map(|argument| match *argument {
                 Argument::Operand(index) => self.pointer(operands[index]).into(),
+                Argument::Scratch => scratch.unwrap_or_default().into(),
                 Argument::U32(value) => value.into(),
                 Argument::U64(value) => value.into(),
                 Argument::F32(value) => value.into(),
@@ -152,6 +177,9 @@ impl VmDevice {
 pub fn operand_name(index: usize) -> String {
     format!("operand {index}")
 }
+
+/// Name of the scratch memory in diagnoses and footprints.
+pub const SCRATCH: &str = "scratch";
 
 /// An error of the executor, in its own words.
 fn failed(error: impl ToString) -> DeviceError {
@@ -188,6 +216,7 @@ impl Device for VmDevice {
     fn release_all(&mut self) {
         self.memory = Memory::new();
         self.buffers.clear();
+        self.scratch = None;
         self.allocated = 0;
     }
 

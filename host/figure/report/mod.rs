@@ -10,7 +10,6 @@ mod tables;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use base64::Engine as _;
 use quick_xml::escape::escape;
 
 use super::error::FigureError;
@@ -32,7 +31,6 @@ pub fn page(rows: &[Row], across_devices: bool) -> Result<String, FigureError> {
     let devices = select::devices(rows).join(", ");
     let mut out = String::new();
     let title = format!("Roofline of {devices}");
-    let encode = |data| base64::engine::general_purpose::STANDARD.encode(data);
     // Writing to a String does not fail.
     let _ = write!(
         out,
@@ -40,14 +38,11 @@ pub fn page(rows: &[Row], across_devices: bool) -> Result<String, FigureError> {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"rooftrace {}\">\n<title>{}</title>\n<style>\n\
-         @font-face {{ font-family: 'Liberation Sans'; src: url(data:font/ttf;base64,{}); }}\n\
-         @font-face {{ font-family: 'Liberation Sans'; font-weight: bold; \
-         src: url(data:font/ttf;base64,{}); }}\n{STYLE}</style>\n</head>\n<body>\n<header>\n\
+         {}{STYLE}</style>\n</head>\n<body>\n<header>\n\
          <h1>{}</h1>\n<p>{}</p>\n</header>\n<main>\n",
         env!("CARGO_PKG_VERSION"),
         escape(title.as_str()),
-        encode(font::REGULAR),
-        encode(font::BOLD),
+        font::rules(),
         escape(title.as_str()),
         escape(summary(rows, &measured).as_str()),
     );

@@ -1,14 +1,19 @@
 //! `sgemm`: C = A @ B + C, fp32, row-major.
 
 mod check;
+mod surplus;
+mod tiles;
 
 use super::{
-    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
-    Surplus, Variant, stream,
+    Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, Role,
+    SizeKind, Surplus, Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Work, WorkError};
-use gpu_kernels::params::{NAIVE_TILE, TILED_SHARED_BYTES, TILED_TILE};
+use gpu_kernels::params::{
+    NAIVE_TILE, REGISTER_BLOCK, REGISTER_SHARED_BYTES, REGISTER_TILE, TILED_SHARED_BYTES,
+    TILED_TILE,
+};
 
 /// The kernel `sgemm`.
 ///
@@ -16,7 +21,7 @@ use gpu_kernels::params::{NAIVE_TILE, TILED_SHARED_BYTES, TILED_TILE};
 /// timed within a probabilistic bound. The error is absolute, per element of C.
 pub struct Sgemm;
 
-const CUDA: [Variant; 2] = [
+const CUDA: [Variant; 5] = [
     Variant {
         name: "naive",
         summary: "one thread an element, operands from global memory",
@@ -24,6 +29,19 @@ const CUDA: [Variant; 2] = [
     Variant {
         name: "tiled",
         summary: "32 x 32 tiles through shared memory",
+    },
+    Variant {
+        name: "register",
+        summary: "8 x 8 elements a thread in registers, 128 x 128 tiles",
+    },
+    Variant {
+        name: "async",
+        summary: "128 x 256 tiles, copies that run beside the arithmetic",
+    },
+    Variant {
+        name: "auto",
+        summary: "tile and shares chosen for the shape, tiles cut along k so that no \
+                  multiprocessor idles",
     },
 ];
 
@@ -69,27 +87,17 @@ impl Kernel for Sgemm {
     }
 
     fn ragged_sizes(&self) -> &'static str {
-        "1..5:+1,15..17:+1,31..33:+1,63..65:+1,127..129:+1,255,257,1000,1025,\
+        "1..5:+1,15..17:+1,31..33:+1,63..65:+1,127..129:+1,255..257:+1,300,513,1000,1025,\
          1x1x4097,1x4097x1,4097x1x1,3x5x7,17x33x65,129x65x257,257x129x31,2x1000x3,1000x3x2,\
-         64x2048x512,1030x514x66"
+         64x2048x512,1030x514x66,4096x64x4096,129x260x33,300x520x1000,640x1024x96"
     }
 
     fn counted_sizes(&self) -> &'static str {
         "256,129x257x65"
     }
 
-    fn surplus(&self, problem: &Problem, _: &DeviceInfo) -> Surplus {
-        let (m, n, k) = problem.matrix();
-        match problem.variant {
-            "tiled" => {
-                let padded = |side: u64| side.next_multiple_of(u64::from(TILED_TILE));
-                Surplus {
-                    padding: 2 * (padded(m) * padded(n) * padded(k) - m * n * k),
-                    overhead: 0,
-                }
-            }
-            _ => Surplus::default(),
-        }
+    fn surplus(&self, problem: &Problem, info: &DeviceInfo) -> Surplus {
+        surplus::of(problem, info)
     }
 
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
@@ -121,7 +129,7 @@ impl Kernel for Sgemm {
         ])
     }
 
-    fn launch(&self, problem: &Problem, _: &DeviceInfo) -> Result<Launch, String> {
+    fn launch(&self, problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         let (m, n, k) = problem.matrix();
         let side = |value: u64| {
             u32::try_from(value)
@@ -130,28 +138,82 @@ impl Kernel for Sgemm {
                 .ok_or_else(|| format!("a side of {value} is more than the {} it takes", i32::MAX))
         };
         let (m32, n32, k32) = (side(m)?, side(n)?, side(k)?);
-        let (entry, tile, shared_bytes) = match problem.variant {
-            "naive" => ("sgemm_naive", NAIVE_TILE, 0),
-            _ => ("sgemm_tiled", TILED_TILE, TILED_SHARED_BYTES),
+        let operands = [
+            Argument::Operand(0),
+            Argument::Operand(1),
+            Argument::Operand(2),
+            Argument::U32(m32),
+            Argument::U32(n32),
+            Argument::U32(k32),
+        ];
+        if let Some(choice) = choice(problem, info) {
+            return pipelined(&choice, &operands);
+        }
+        let (entry, tile, block, shared_bytes) = match problem.variant {
+            "naive" => ("sgemm_naive", NAIVE_TILE, [NAIVE_TILE; 2], 0),
+            "register" => (
+                "sgemm_register",
+                REGISTER_TILE,
+                [REGISTER_BLOCK, 1],
+                REGISTER_SHARED_BYTES,
+            ),
+            // The pipelined kernels come here with sides beyond their 32-bit offsets.
+            _ => (
+                "sgemm_tiled",
+                TILED_TILE,
+                [TILED_TILE; 2],
+                TILED_SHARED_BYTES,
+            ),
         };
         let blocks = m.div_ceil(u64::from(tile)) * n.div_ceil(u64::from(tile));
         Ok(Launch {
             entry,
             grid: stream::grid(blocks)?,
-            block: [tile, tile],
+            block,
             shared_bytes,
-            arguments: vec![
-                Argument::Operand(0),
-                Argument::Operand(1),
-                Argument::Operand(2),
-                Argument::U32(m32),
-                Argument::U32(n32),
-                Argument::U32(k32),
-            ],
+            scratch_bytes: 0,
+            arguments: operands.to_vec(),
         })
+    }
+
+    fn library(&self) -> Option<Library> {
+        Some(Library::Sgemm)
     }
 
     fn verify(&self, bench: &mut Bench<'_>) -> device::Result<Check> {
         check::verify(bench)
     }
+}
+
+/// How a pipelined variant shares out the product, if one fits; `None` for the other variants.
+fn choice(problem: &Problem, info: &DeviceInfo) -> Option<tiles::Choice> {
+    let (m, n, k) = problem.matrix();
+    match problem.variant {
+        "async" => tiles::whole([m, n, k], info),
+        "auto" => tiles::choose([m, n, k], info),
+        _ => None,
+    }
+}
+
+/// The launch of a pipelined kernel.
+fn pipelined(choice: &tiles::Choice, operands: &[Argument]) -> Result<Launch, String> {
+    let word = |value: u64| {
+        u32::try_from(value)
+            .map(Argument::U32)
+            .map_err(|_| format!("a share of {value} k tiles is more than a block counts"))
+    };
+    let schedule = [
+        word(choice.waves)?,
+        word(choice.share)?,
+        word(choice.extra)?,
+        Argument::Scratch,
+    ];
+    Ok(Launch {
+        entry: choice.entry,
+        grid: stream::grid(choice.grid)?,
+        block: [choice.shape.threads(), 1],
+        shared_bytes: choice.shape.shared_bytes(),
+        scratch_bytes: choice.scratch_bytes(),
+        arguments: operands.iter().copied().chain(schedule).collect(),
+    })
 }

@@ -149,6 +149,32 @@ pub unsafe fn allow_shared_bytes(function: *mut c_void, bytes: u32) -> Result<()
     }
 }
 
+/// Puts a copy within the memory of the device on a stream.
+///
+/// # Errors
+/// The driver's error.
+///
+/// # Safety
+/// `bytes` bytes lie at each address in the current context, and do not overlap; the stream is
+/// alive.
+pub unsafe fn copy_on_device(
+    to: u64,
+    from: u64,
+    bytes: usize,
+    stream: cust::sys::CUstream,
+) -> Result<(), String> {
+    type Copy = unsafe extern "C" fn(u64, u64, usize, cust::sys::CUstream) -> Code;
+    // SAFETY: the type of cuMemcpyDtoDAsync.
+    let Some(copy): Option<Copy> = (unsafe { symbol(c"cuMemcpyDtoDAsync_v2") }) else {
+        return Err("the driver has no cuMemcpyDtoDAsync".to_owned());
+    };
+    // SAFETY: the caller vouches for addresses and stream.
+    match unsafe { copy(to, from, bytes, stream) } {
+        SUCCESS => Ok(()),
+        code => Err(describe(code)),
+    }
+}
+
 /// An attribute of a device that `cust` has no name for, by its number in `CUdevice_attribute`.
 pub fn device_attribute(device: c_int, attribute: c_int) -> Option<i32> {
     type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> Code;

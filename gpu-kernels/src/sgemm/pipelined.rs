@@ -1,0 +1,60 @@
+//! The entries of the pipelined tiles: one for each shape, and one more of each for a B or C
+//! whose rows are not aligned to 16 bytes.
+
+use super::tile::{Operands, Schedule, Shape, run};
+use crate::params::{FLAT, SMALL, SQUARE, TileShape, VECTOR_ELEMENTS, WIDE, WIDE_ANY};
+
+/// Defines the entry of a shape, with its accesses to B and C `VEC` elements wide.
+macro_rules! tile_kernels {
+    ($($(#[$doc:meta])* $entry:ident: $shape:ident = $tile:ident, $vec:expr;)*) => {
+        $(
+            $(#[$doc])*
+            struct $shape;
+
+            impl Shape for $shape {
+                const TILE: TileShape = $tile;
+            }
+
+            kernel! {
+                /// C = A @ B + C. Which tiles fall to a block, and which part of them, say
+                /// `waves`, `share` and `extra` (see [`Schedule`]).
+                ///
+                /// # Safety
+                /// As for [`run`].
+                pub unsafe fn $entry(
+                    a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32,
+                    waves: u32, share: u32, extra: u32, scratch: *mut u32,
+                ) {
+                    const TM: usize = $tile.thread_m as usize;
+                    const TN: usize = $tile.thread_n as usize;
+                    // SAFETY: as the caller vouches.
+                    unsafe {
+                        run::<$shape, TM, TN, { $vec }>(
+                            Operands { a, b, c, m, n, k },
+                            Schedule { waves, share, extra, scratch },
+                        )
+                    }
+                }
+            }
+        )*
+    };
+}
+
+tile_kernels! {
+    /// Large products.
+    sgemm_wide: Wide = WIDE, VECTOR_ELEMENTS;
+    /// Large products, any alignment.
+    sgemm_wide_any: WideAny = WIDE_ANY, 1;
+    /// Middling products.
+    sgemm_flat: Flat = FLAT, VECTOR_ELEMENTS;
+    /// Middling products, any alignment.
+    sgemm_flat_any: FlatAny = FLAT, 1;
+    /// Narrow products.
+    sgemm_square: Square = SQUARE, VECTOR_ELEMENTS;
+    /// Narrow products, any alignment.
+    sgemm_square_any: SquareAny = SQUARE, 1;
+    /// Small products.
+    sgemm_small: Small = SMALL, VECTOR_ELEMENTS;
+    /// Small products, any alignment.
+    sgemm_small_any: SmallAny = SMALL, 1;
+}

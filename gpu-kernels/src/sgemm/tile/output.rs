@@ -1,0 +1,190 @@
+//! C: read, add, store; partial sums in the scratch memory.
+
+use super::fragment::{column, first_element, row};
+use super::{Corner, Operands, Shape};
+use crate::gpu::thread;
+use crate::ptx::global::{Vec4, load_v4, store_v4};
+
+/// Rows of a thread that are read together before the first of them is written: enough loads
+/// in flight to hide one another.
+const ROWS_TOGETHER: usize = 4;
+
+/// This thread's elements of a tile of C.
+pub struct Output<S, const VEC: u32> {
+    c: *mut f32,
+    row: u32,
+    column: u32,
+    m: u32,
+    n: u32,
+    inside: bool,
+    shape: core::marker::PhantomData<S>,
+}
+
+impl<S: Shape, const VEC: u32> Output<S, VEC> {
+    /// The elements in the tile at `corner`.
+    #[inline(always)]
+    pub fn new(operands: Operands, corner: Corner) -> Self {
+        let (row, column) = first_element::<S>();
+        let Operands { c, m, n, .. } = operands;
+        Output {
+            c,
+            row: corner.row + row,
+            column: corner.column + column,
+            m,
+            n,
+            inside: corner.row + S::TILE.m <= m && corner.column + S::TILE.n <= n,
+            shape: core::marker::PhantomData,
+        }
+    }
+
+    /// Address of vector (`i`, `j`), and how many of its elements lie inside C.
+    #[inline(always)]
+    fn vector(&self, i: usize, j: usize) -> (*mut f32, u32) {
+        let (row, column) = (self.row + row::<S>(i), self.column + column::<S>(j));
+        let address = self.c.wrapping_add(row as usize * self.n as usize + column as usize);
+        if self.inside {
+            return (address, 4);
+        }
+        let count = if row < self.m && column < self.n { self.n - column } else { 0 };
+        (address, count)
+    }
+
+    /// Reads vector (`i`, `j`); zeros stand for what lies outside.
+    #[inline(always)]
+    unsafe fn read(&self, i: usize, j: usize) -> Vec4 {
+        let (address, count) = self.vector(i, j);
+        let mut v = [0f32; 4];
+        // SAFETY: `count` elements lie inside C; with VEC = 4 rows are 16-byte aligned.
+        unsafe {
+            if VEC == 4 {
+                if count > 0 {
+                    v = load_v4(address);
+                }
+            } else {
+                let mut e = 0;
+                while e < 4 {
+                    if (e as u32) < count {
+                        v[e] = *address.wrapping_add(e);
+                    }
+                    e += 1;
+                }
+            }
+        }
+        v
+    }
+
+    /// Writes what of vector (`i`, `j`) lies inside.
+    #[inline(always)]
+    unsafe fn write(&self, i: usize, j: usize, v: Vec4) {
+        let (address, count) = self.vector(i, j);
+        // SAFETY: as in `read`; each element of C is one thread's.
+        unsafe {
+            if VEC == 4 {
+                if count > 0 {
+                    store_v4(address, v);
+                }
+            } else {
+                let mut e = 0;
+                while e < 4 {
+                    if (e as u32) < count {
+                        *address.wrapping_add(e) = v[e];
+                    }
+                    e += 1;
+                }
+            }
+        }
+    }
+
+    /// C += `sums`.
+    ///
+    /// # Safety
+    /// C is readable and writable, and no other block accesses this tile.
+    #[inline(always)]
+    pub unsafe fn add<const TM: usize, const TN: usize>(&self, sums: &[[f32; TN]; TM]) {
+        let mut first = 0;
+        while first < TM {
+            // SAFETY: as the caller vouches.
+            unsafe {
+                let mut old = [[0f32; TN]; ROWS_TOGETHER];
+                let mut i = 0;
+                while i < ROWS_TOGETHER {
+                    let mut j = 0;
+                    while j < TN {
+                        let v = self.read(first + i, j / 4);
+                        let mut e = 0;
+                        while e < 4 {
+                            old[i][j + e] = v[e];
+                            e += 1;
+                        }
+                        j += 4;
+                    }
+                    i += 1;
+                }
+                let mut i = 0;
+                while i < ROWS_TOGETHER {
+                    let mut j = 0;
+                    while j < TN {
+                        let v = core::array::from_fn(|e| old[i][j + e] + sums[first + i][j + e]);
+                        self.write(first + i, j / 4, v);
+                        j += 4;
+                    }
+                    i += 1;
+                }
+            }
+            first += ROWS_TOGETHER;
+        }
+    }
+}
+
+/// Address of the `v`-th vector of this thread in a partial sum: the vectors of a block's
+/// threads lie side by side.
+#[inline(always)]
+fn partial_vector<S: Shape>(slot: *mut f32, v: usize) -> *mut f32 {
+    let t = thread::thread_idx_x() as usize;
+    slot.wrapping_add((v * S::TILE.threads() as usize + t) * 4)
+}
+
+/// Stores `sums` as a partial sum.
+///
+/// What is stored is `sums + 0`: stored as they are, four sums would have to lie in four
+/// neighbouring registers, and with them in the register bank of the operands that they are
+/// multiplied from, which costs the main loop an eighth of its speed.
+///
+/// # Safety
+/// `slot` holds a tile, 16-byte aligned, that only this block writes.
+#[inline(always)]
+pub unsafe fn store_partial<S: Shape, const TM: usize, const TN: usize>(
+    slot: *mut f32,
+    sums: &[[f32; TN]; TM],
+) {
+    let mut v = 0;
+    while v < TM * TN / 4 {
+        let (i, j) = (v / (TN / 4), v % (TN / 4) * 4);
+        // SAFETY: as the caller vouches.
+        unsafe { store_v4(partial_vector::<S>(slot, v), core::array::from_fn(|e| sums[i][j + e] + 0.0)) }
+        v += 1;
+    }
+}
+
+/// Adds a partial sum to `sums`.
+///
+/// # Safety
+/// `slot` holds a tile that [`store_partial`] wrote, and the write is visible to this block.
+#[inline(always)]
+pub unsafe fn add_partial<S: Shape, const TM: usize, const TN: usize>(
+    slot: *mut f32,
+    sums: &mut [[f32; TN]; TM],
+) {
+    let mut v = 0;
+    while v < TM * TN / 4 {
+        let (i, j) = (v / (TN / 4), v % (TN / 4) * 4);
+        // SAFETY: as the caller vouches.
+        let part = unsafe { load_v4(partial_vector::<S>(slot, v)) };
+        let mut e = 0;
+        while e < 4 {
+            sums[i][j + e] += part[e];
+            e += 1;
+        }
+        v += 1;
+    }
+}

@@ -1,0 +1,115 @@
+//! A range of k tiles of one tile of C, summed in registers.
+
+use super::copy::Copier;
+use super::fragment::{Fragment, first_element};
+use super::{Corner, Operands, Shape};
+use crate::gpu::thread;
+use crate::params::WARP;
+use crate::ptx::{copy_async, shared, warp};
+
+/// Schedulers of a multiprocessor: warp `w` of a block runs on scheduler `w % SCHEDULERS`.
+const SCHEDULERS: u32 = 4;
+
+/// Sums the k tiles `first` to `end` (exclusive, at least one) of the tile at `corner`.
+///
+/// The stages go round: while one is multiplied, the others are filled. One barrier a k tile
+/// says both that the next stage has arrived for all threads and that all have read the last
+/// one, which is then filled again. The copies of half the warps start there, those of the
+/// others half a k tile later: two warps on one scheduler never both wait for the queue of
+/// copies.
+///
+/// # Safety
+/// As for [`super::run`]; every thread of the block calls with the same arguments, and none
+/// uses the shared memory before all have come here.
+#[inline(always)]
+pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
+    operands: Operands,
+    corner: Corner,
+    first: u32,
+    end: u32,
+) -> [[f32; TN]; TM] {
+    let a_row = S::TILE.a_stride() * 4;
+    let b_row = S::TILE.n * 4;
+    let warps = S::TILE.threads() / WARP;
+    // From the first lane, so that ptxas sees that a whole warp agrees.
+    let late = warps > SCHEDULERS && warp::first(thread::thread_idx_x() / WARP) >= SCHEDULERS;
+
+    // SAFETY: shared addresses are those of this thread's elements in a stage; a stage is read
+    // between the barrier that says it has arrived and the next, and filled only then.
+    unsafe {
+        let mut copier = Copier::<S, VEC>::new(operands, corner, first, end);
+        let mut stage = 0;
+        while stage < S::TILE.stages {
+            copier.fill();
+            stage += 1;
+        }
+        let (row, column) = first_element::<S>();
+        let a_base = shared::dynamic_base() + row * 4;
+        let b_base = shared::dynamic_base() + S::TILE.a_bytes() + column * 4;
+
+        let mut sums = [[0f32; TN]; TM];
+        let (mut even, mut odd) = (Fragment::<TM, TN>::ZERO, Fragment::<TM, TN>::ZERO);
+        let (mut a, mut b) = (a_base, b_base);
+        let mut stage = 0;
+        // Two k steps a turn; half a k tile is `half_turns` of them.
+        let half_turns = S::TILE.k / 4;
+        let mut turns_left = half_turns;
+        let mut halves_left = 2 * (end - first);
+        // In the first k tile every stage is still full.
+        let fill_below = halves_left - 1;
+        let parity = late as u32;
+        wait_for_first::<S>();
+        thread::sync_threads();
+        even.load::<S>(a, b);
+        loop {
+            odd.load::<S>(a + a_row, b + b_row);
+            a += 2 * a_row;
+            b += 2 * b_row;
+            even.accumulate(&mut sums);
+
+            turns_left -= 1;
+            if turns_left == 0 {
+                turns_left = half_turns;
+                halves_left -= 1;
+                if halves_left == 0 {
+                    break;
+                }
+                if halves_left.is_multiple_of(2) {
+                    stage = if stage + 1 == S::TILE.stages { 0 } else { stage + 1 };
+                    wait_for_next::<S>();
+                    thread::sync_threads();
+                    a = a_base + stage * S::TILE.stage_bytes();
+                    b = b_base + stage * S::TILE.stage_bytes();
+                }
+                if halves_left % 2 == parity && halves_left < fill_below {
+                    copier.fill();
+                }
+            }
+            even.load::<S>(a, b);
+            odd.accumulate(&mut sums);
+        }
+        odd.accumulate(&mut sums);
+        copy_async::wait::<0>();
+        sums
+    }
+}
+
+/// Waits for the oldest of a full round of groups.
+#[inline(always)]
+fn wait_for_first<S: Shape>() {
+    match S::TILE.stages {
+        2 => copy_async::wait::<1>(),
+        3 => copy_async::wait::<2>(),
+        _ => copy_async::wait::<3>(),
+    }
+}
+
+/// Waits for the oldest group when one less than a round is under way.
+#[inline(always)]
+fn wait_for_next<S: Shape>() {
+    match S::TILE.stages {
+        2 => copy_async::wait::<0>(),
+        3 => copy_async::wait::<1>(),
+        _ => copy_async::wait::<2>(),
+    }
+}

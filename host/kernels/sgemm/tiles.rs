@@ -1,0 +1,330 @@
+//! Which tiles of C, how many blocks, and which part of the work for each: by a cost model.
+//!
+//! The model counts cycles of a multiprocessor. Its constants were fitted to runs of every
+//! choice on an H200; they need only put the choices in order.
+
+use crate::device::DeviceInfo;
+use gpu_kernels::params::{
+    FLAT, SCRATCH_COUNTERS, SMALL, SQUARE, TileShape, VECTOR_ELEMENTS, WIDE, WIDE_ANY,
+};
+
+/// A pipelined kernel.
+#[derive(Debug, PartialEq)]
+pub struct Tile {
+    /// Entry and shape where n is a multiple of four.
+    aligned: (&'static str, TileShape),
+    /// Entry and shape for any n.
+    any: (&'static str, TileShape),
+    /// Part of the FMA peak that it reaches when every multiprocessor is full; with half the
+    /// blocks, which hide less of each other's latencies, it is less by the root of two.
+    efficiency: f64,
+}
+
+/// The pipelined kernels, the one for the largest products first.
+pub const TILES: [Tile; 4] = [
+    Tile {
+        aligned: ("sgemm_wide", WIDE),
+        any: ("sgemm_wide_any", WIDE_ANY),
+        efficiency: 0.81,
+    },
+    Tile {
+        aligned: ("sgemm_flat", FLAT),
+        any: ("sgemm_flat_any", FLAT),
+        efficiency: 0.70,
+    },
+    Tile {
+        aligned: ("sgemm_square", SQUARE),
+        any: ("sgemm_square_any", SQUARE),
+        efficiency: 0.62,
+    },
+    Tile {
+        aligned: ("sgemm_small", SMALL),
+        any: ("sgemm_small_any", SMALL),
+        efficiency: 0.50,
+    },
+];
+
+/// FMAs of a multiprocessor in a cycle.
+const FMAS_PER_CYCLE: f64 = 128.0;
+/// Bytes that a multiprocessor's share of the memory system moves in a cycle.
+const BYTES_PER_CYCLE: f64 = 18.0;
+/// Cycles until the first k tile has arrived, and from the last FMA to the last store.
+const START_CYCLES: f64 = 4000.0;
+/// Cycles that a cut tile waits for its parts to become visible.
+const GATHER_CYCLES: f64 = 6000.0;
+/// Part of the time for C that blocks on one multiprocessor don't hide for each other.
+const EXPOSED: f64 = 0.5;
+/// Most parts that a tile is cut into on purpose.
+const MOST_PARTS: u64 = 16;
+/// Shared memory of a block that the device keeps for itself, in bytes.
+const RESERVED_SHARED_BYTES: u32 = 1024;
+/// Shared memory of a block where the device does not say, in bytes.
+const LEAST_SHARED_BYTES: u32 = 48 * 1024;
+
+/// How the product is shared out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Choice {
+    /// Entry of the PTX.
+    pub entry: &'static str,
+    /// Its tile.
+    pub shape: TileShape,
+    /// Blocks.
+    pub grid: u64,
+    /// Whole tiles of each block.
+    pub waves: u64,
+    /// k tiles of each block's share of the rest.
+    pub share: u64,
+    /// Blocks that take one k tile more.
+    pub extra: u64,
+    /// Cycles, by the model.
+    cycles: f64,
+}
+
+impl Choice {
+    /// Scratch memory: the counters, and two partial sums a block if tiles are cut.
+    pub fn scratch_bytes(&self) -> u64 {
+        if self.share == 0 && self.extra == 0 {
+            return 0;
+        }
+        let tile = u64::from(self.shape.m) * u64::from(self.shape.n);
+        4 * (u64::from(SCRATCH_COUNTERS) + 2 * self.grid * tile)
+    }
+}
+
+impl Choice {
+    /// Partial sums of tiles that are left in the scratch memory, each to be stored and added up:
+    /// those of every tile that more than one block shares.
+    pub fn partial_sums(&self, depth: u64) -> u64 {
+        let rest = self.grid * self.share + self.extra;
+        let long = self.extra * (self.share + 1);
+        let block_of = |k_tile: u64| match k_tile < long {
+            true => k_tile / (self.share + 1),
+            false => self.extra + (k_tile - long) / self.share,
+        };
+        (0..rest / depth)
+            .map(|tile| 1 + block_of(tile * depth + depth - 1) - block_of(tile * depth))
+            .filter(|&parts| parts > 1)
+            .sum()
+    }
+}
+
+/// A product on a device, for one tile.
+struct Case<'a> {
+    tile: &'a Tile,
+    entry: &'static str,
+    shape: TileShape,
+    /// m, n, k.
+    sides: [u64; 3],
+    units: u64,
+    /// Blocks that a multiprocessor holds.
+    per_unit: u64,
+}
+
+impl<'a> Case<'a> {
+    /// `None` if the tile does not fit on the device, or its 32-bit offsets not in the matrices.
+    fn new(tile: &'a Tile, sides: [u64; 3], info: &DeviceInfo) -> Option<Self> {
+        let [m, n, k] = sides;
+        let aligned = n.is_multiple_of(u64::from(VECTOR_ELEMENTS));
+        let (entry, shape) = if aligned { tile.aligned } else { tile.any };
+        let shared = info.shared_bytes_per_block.unwrap_or(LEAST_SHARED_BYTES);
+        let fit = (shared + RESERVED_SHARED_BYTES) / (shape.shared_bytes() + RESERVED_SHARED_BYTES);
+        let per_unit = shape.blocks_per_sm.min(fit);
+        let offsets = 4 * (u64::from(shape.m) * k).max(u64::from(shape.k) * n);
+        let case = Case {
+            tile,
+            entry,
+            shape,
+            sides,
+            units: u64::from(info.units),
+            per_unit: u64::from(per_unit),
+        };
+        let tiles = m.div_ceil(u64::from(shape.m)) * n.div_ceil(u64::from(shape.n));
+        let fits = per_unit > 0 && offsets <= u64::from(u32::MAX) && tiles <= i32::MAX as u64;
+        fits.then_some(case)
+    }
+
+    fn tiles(&self) -> u64 {
+        self.sides[0].div_ceil(u64::from(self.shape.m))
+            * self.sides[1].div_ceil(u64::from(self.shape.n))
+    }
+
+    /// k tiles of one tile.
+    fn depth(&self) -> u64 {
+        self.sides[2].div_ceil(u64::from(self.shape.k))
+    }
+
+    /// Every block one whole tile.
+    fn whole(&self) -> Choice {
+        self.choice(self.tiles(), 1, 0)
+    }
+
+    /// One wave of blocks, which take whole tiles and share what is left; and each tile cut
+    /// into the same number of parts. No more blocks than run at a time, and no cut tiles
+    /// without a counter.
+    fn shared(&self) -> impl Iterator<Item = Choice> {
+        let (tiles, depth) = (self.tiles(), self.depth());
+        let most = self.units * self.per_unit;
+        let waves = (tiles / most).saturating_sub(1);
+        let rest = (tiles - waves * most) * depth;
+        let stream = (most.min(rest), waves, rest);
+        let parts = (2..=MOST_PARTS.min(depth))
+            .map(move |parts| (tiles * parts, 0, tiles * depth))
+            .take_while(move |&(grid, _, _)| grid <= most);
+        [stream]
+            .into_iter()
+            .chain(parts)
+            .filter(|&(grid, _, rest)| {
+                2 * grid <= u64::from(SCRATCH_COUNTERS) && rest <= u64::from(u32::MAX)
+            })
+            .map(|(grid, waves, rest)| self.choice(grid, waves, rest))
+    }
+
+    fn choice(&self, grid: u64, waves: u64, rest: u64) -> Choice {
+        let (share, extra) = (rest / grid, rest % grid);
+        Choice {
+            entry: self.entry,
+            shape: self.shape,
+            grid,
+            waves,
+            share,
+            extra,
+            cycles: self.cycles(grid, waves, rest),
+        }
+    }
+
+    /// Cycles until the last multiprocessor is done.
+    fn cycles(&self, grid: u64, waves: u64, rest: u64) -> f64 {
+        let shape = self.shape;
+        let area = f64::from(shape.m) * f64::from(shape.n);
+        let k_tile = area * f64::from(shape.k) / FMAS_PER_CYCLE;
+        // Blocks of the fullest multiprocessor, and how many of them at a time.
+        let blocks = grid.div_ceil(self.units);
+        let resident = blocks.min(self.per_unit);
+        let fill = resident as f64 / self.per_unit as f64;
+        let efficiency = self.tile.efficiency * fill.sqrt();
+        let k_tiles = waves * self.depth() + rest.div_ceil(grid);
+        let multiply = (blocks * k_tiles) as f64 * k_tile / efficiency;
+
+        let rounds = (blocks.div_ceil(self.per_unit) * (waves + u64::from(rest > 0))) as f64;
+        let bandwidth = BYTES_PER_CYCLE * self.units as f64;
+        let c_bytes = 8.0 * self.sides[0] as f64 * self.sides[1] as f64;
+        let exposed = if self.per_unit > 1 { EXPOSED } else { 1.0 };
+        let mut cycles = multiply + exposed * (START_CYCLES * rounds + c_bytes / bandwidth);
+        if rest > 0 && !rest.is_multiple_of(grid * self.depth()) {
+            // Every share boundary inside a tile makes one part more; parts are written and
+            // read once.
+            let parts = grid + (rest / self.depth()).min(grid);
+            cycles += GATHER_CYCLES + 8.0 * area * parts as f64 / bandwidth;
+        }
+        cycles
+    }
+}
+
+/// The fastest choice, by the model; `None` if no tile fits.
+pub fn choose(sides: [u64; 3], info: &DeviceInfo) -> Option<Choice> {
+    TILES
+        .iter()
+        .filter_map(|tile| Case::new(tile, sides, info))
+        .flat_map(|case| {
+            let shared: Vec<Choice> = case.shared().collect();
+            shared.into_iter().chain([case.whole()])
+        })
+        .min_by(|a, b| a.cycles.total_cmp(&b.cycles))
+}
+
+/// One whole tile of the largest shape that fits for each block.
+pub fn whole(sides: [u64; 3], info: &DeviceInfo) -> Option<Choice> {
+    TILES
+        .iter()
+        .find_map(|tile| Case::new(tile, sides, info))
+        .map(|case| case.whole())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::DeviceKind;
+
+    /// An H200 as far as the model looks at it.
+    fn h200() -> DeviceInfo {
+        DeviceInfo {
+            kind: DeviceKind::Cuda,
+            name: "NVIDIA H200".to_owned(),
+            index: Some(0),
+            compute_capability: None,
+            driver_version: None,
+            memory_bytes: 141 << 30,
+            cache_bytes: None,
+            units: 132,
+            attributes: None,
+            threads_per_unit: Some(2048),
+            shared_bytes_per_block: Some(227 * 1024),
+            ptx_sha256: None,
+            ptx_source: None,
+        }
+    }
+
+    /// All k tiles that a choice hands out.
+    fn handed_out(choice: &Choice, depth: u64) -> u64 {
+        choice.grid * (choice.waves * depth + choice.share) + choice.extra
+    }
+
+    #[test]
+    fn every_k_tile_is_handed_out_once() {
+        for sides in [
+            [1, 1, 1],
+            [256, 256, 256],
+            [1000, 1000, 1000],
+            [2359, 2359, 2359],
+            [4096, 64, 4096],
+            [64, 8192, 512],
+            [8192, 8192, 64],
+            [16384, 16384, 16384],
+        ] {
+            for tile in &TILES {
+                let case = Case::new(tile, sides, &h200()).unwrap();
+                for choice in case.shared().chain([case.whole()]) {
+                    assert_eq!(
+                        handed_out(&choice, case.depth()),
+                        case.tiles() * case.depth(),
+                        "{sides:?} {choice:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_choices_are_those_that_were_fastest() {
+        let entry = |m, n, k| choose([m, n, k], &h200()).unwrap().entry;
+        assert_eq!(entry(256, 256, 256), "sgemm_small");
+        assert_eq!(entry(512, 512, 512), "sgemm_small");
+        assert_eq!(entry(1536, 1536, 1536), "sgemm_wide");
+        assert_eq!(entry(4096, 4096, 4096), "sgemm_wide");
+        assert_eq!(entry(4097, 4097, 4097), "sgemm_wide_any");
+        assert_eq!(entry(8192, 8192, 64), "sgemm_flat");
+        assert_eq!(entry(4096, 64, 4096), "sgemm_square");
+        assert_eq!(entry(64, 8192, 512), "sgemm_square");
+        // One wave of whole tiles that fills the card leaves nothing to share.
+        let choice = choose([2048; 3], &h200()).unwrap();
+        assert_eq!(
+            (choice.entry, choice.grid, choice.share),
+            ("sgemm_wide", 128, 0)
+        );
+    }
+
+    #[test]
+    fn a_card_with_less_shared_memory_takes_a_smaller_tile() {
+        let info = DeviceInfo {
+            shared_bytes_per_block: Some(99 * 1024),
+            ..h200()
+        };
+        assert_ne!(choose([4096; 3], &info).unwrap().entry, "sgemm_wide");
+        assert_eq!(whole([4096; 3], &info).unwrap().entry, "sgemm_flat");
+    }
+
+    #[test]
+    fn matrices_past_32_bit_offsets_are_refused() {
+        assert_eq!(choose([128, 4, 1 << 30], &h200()), None);
+    }
+}

@@ -102,9 +102,17 @@ impl Counted {
         self.flops() as i64 - self.model.flops as i64
     }
 
-    /// FLOPs beyond the model that the kernel does not account for.
+    /// FLOPs beyond the model that the kernel does not account for; negative if some that it
+    /// accounts for were not executed.
     pub fn unexplained_flops(&self) -> i64 {
-        self.beyond_model() - (self.surplus.padding + self.surplus.overhead) as i64
+        let Surplus {
+            padding,
+            overhead,
+            avoidable,
+        } = self.surplus;
+        let rest = self.beyond_model() - (padding + overhead) as i64;
+        // What the compiler may leave explains as much as is there, and no more.
+        rest - rest.clamp(0, avoidable as i64)
     }
 
     /// Executed FLOPs over unique bytes, FLOP/byte.
@@ -221,6 +229,13 @@ mod tests {
         copy.operand_bytes.1 += 12;
         copy.model.flops = 1;
         assert_eq!(copy.disagreements().len(), 1);
+        // What may be left out explains neither FLOPs that are missing nor more than it says.
+        copy.surplus.avoidable = 5;
+        assert_eq!(copy.unexplained_flops(), -1);
+        copy.report.flops.f32 = 8;
+        assert_eq!(copy.unexplained_flops(), 2);
+        copy.report.flops.f32 = 4;
+        assert_eq!(copy.unexplained_flops(), 0);
     }
 
     #[test]

@@ -120,6 +120,7 @@ impl Kernel for Fma {
             padding: 0,
             // Each chain is scaled once at its start and added once at its end.
             overhead: threads(device) * 2 * u64::from(FMA_CHAINS),
+            avoidable: 0,
         }
     }
 

@@ -76,6 +76,8 @@ pub struct Surplus {
     pub padding: u64,
     /// On elements of the problem, where the model has none: preparing operands, adding sums up.
     pub overhead: u64,
+    /// On padding whose result nobody uses, at most: the compiler decides how much of it is left.
+    pub avoidable: u64,
 }
 
 /// The vendor's implementation of what a kernel computes.

@@ -40,27 +40,27 @@ impl std::fmt::Display for Case {
 }
 
 /// Sizes around vectors, warps, blocks and tiles. Rows of B and C are aligned to 16 bytes in some
-/// of the matrices and not in others.
+/// of the matrices and not in others; the last give blocks several tiles, and tiles several blocks.
 fn sizes(kind: SizeKind) -> &'static str {
     match kind {
         SizeKind::Elements => "1,5,127,1000,4097",
-        SizeKind::Matrix => "1,17,64,3x5x7,1x1x300,65x33x40,129x65x70,130x260x36,40x44x200",
+        SizeKind::Matrix => {
+            "1,17,64,3x5x7,1x1x300,65x33x40,129x65x70,130x260x36,40x44x200,65x36x40,256x64x128,\
+             130x36x8,130x37x8,130x36x20,130x37x20,20x520x20,20x129x70,250x129x100,250x200x300"
+        }
     }
 }
 
-/// The GPU itself; one of few multiprocessors, on which work that is shared out is cut elsewhere;
-/// and one of little shared memory, on which other tiles fit.
-fn gpus(target: Target) -> [DeviceInfo; 3] {
+/// The GPU itself, and some of few multiprocessors and less shared memory, on which other tiles
+/// are chosen and work that is shared out is cut elsewhere.
+fn gpus(target: Target) -> Vec<DeviceInfo> {
     let info = describe(target);
-    let few = DeviceInfo {
-        units: 2,
+    let smaller = [(1, 227), (1, 99), (1, 64), (2, 99)].map(|(units, kib)| DeviceInfo {
+        units,
+        shared_bytes_per_block: Some(kib << 10),
         ..info.clone()
-    };
-    let little = DeviceInfo {
-        shared_bytes_per_block: Some(99 << 10),
-        ..few.clone()
-    };
-    [info, few, little]
+    });
+    [info].into_iter().chain(smaller).collect()
 }
 
 /// Every kernel, variant and size on every GPU whose launch differs.

@@ -23,8 +23,10 @@ pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
         let covered = m.next_multiple_of(shape.m.into()) * n.next_multiple_of(shape.n.into());
         let depth = k.div_ceil(shape.k.into());
         return Surplus {
-            padding: padding([shape.m, shape.n, shape.k]) + covered - m * n,
+            padding: padding([shape.m, shape.n, shape.k]),
             overhead: m * n + 2 * area * choice.partial_sums(depth),
+            // Adding to elements outside C, before it is decided what is stored.
+            avoidable: covered - m * n,
         };
     }
     match problem.variant {
@@ -32,10 +34,12 @@ pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
         "register" => Surplus {
             padding: padding([REGISTER_TILE, REGISTER_TILE, REGISTER_DEPTH]),
             overhead: m * n,
+            avoidable: 0,
         },
         _ => Surplus {
             padding: padding([TILED_TILE; 3]),
             overhead: 0,
+            avoidable: 0,
         },
     }
 }

@@ -40,13 +40,23 @@ impl std::fmt::Display for Case {
 }
 
 /// Sizes around vectors, warps, blocks and tiles. Rows of B and C are aligned to 16 bytes in some
-/// of the matrices and not in others; the last give blocks several tiles, and tiles several blocks.
+/// of the matrices and not in others.
 fn sizes(kind: SizeKind) -> &'static str {
     match kind {
         SizeKind::Elements => "1,5,127,1000,4097",
+        SizeKind::Matrix => "1,17,64,3x5x7,1x1x300,65x33x40,129x65x70,130x260x36,40x44x200",
+    }
+}
+
+/// Sizes for the default variant alone: on one GPU or the other they give a block several tiles,
+/// and a tile several blocks, in every shape that a tile has.
+fn shared_out(kind: SizeKind) -> &'static str {
+    match kind {
+        SizeKind::Elements => "70000",
         SizeKind::Matrix => {
-            "1,17,64,3x5x7,1x1x300,65x33x40,129x65x70,130x260x36,40x44x200,65x36x40,256x64x128,\
-             130x36x8,130x37x8,130x36x20,130x37x20,20x520x20,20x129x70,250x129x100,250x200x300"
+            "65x36x40,256x64x128,130x36x8,130x37x8,130x36x20,130x37x20,20x520x20,20x129x70,\
+             40x36x300,40x37x300,20x260x300,40x65x400,40x128x400,250x129x100,250x200x300,\
+             128x253x624,200x200x520"
         }
     }
 }
@@ -55,7 +65,16 @@ fn sizes(kind: SizeKind) -> &'static str {
 /// are chosen and work that is shared out is cut elsewhere.
 fn gpus(target: Target) -> Vec<DeviceInfo> {
     let info = describe(target);
-    let smaller = [(1, 227), (1, 99), (1, 64), (2, 99)].map(|(units, kib)| DeviceInfo {
+    let smaller = [
+        (1, 227),
+        (1, 99),
+        (1, 64),
+        (2, 99),
+        (3, 163),
+        (3, 227),
+        (5, 227),
+    ]
+    .map(|(units, kib)| DeviceInfo {
         units,
         shared_bytes_per_block: Some(kib << 10),
         ..info.clone()
@@ -63,13 +82,18 @@ fn gpus(target: Target) -> Vec<DeviceInfo> {
     [info].into_iter().chain(smaller).collect()
 }
 
-/// Every kernel, variant and size on every GPU whose launch differs.
+/// Every kernel, variant and size on every GPU whose launch differs, the cheapest first.
 fn cases(target: Target) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for id in KernelId::ALL {
         let kernel = id.kernel();
-        for variant in kernel.variants(DeviceKind::Vm) {
-            for size in parse_sizes(sizes(kernel.size_kind()), kernel.size_kind()).unwrap() {
+        let variants = kernel.variants(DeviceKind::Vm);
+        for (index, variant) in variants.iter().enumerate() {
+            let mut text = sizes(kernel.size_kind()).to_owned();
+            if index + 1 == variants.len() {
+                text = format!("{text},{}", shared_out(kernel.size_kind()));
+            }
+            for size in parse_sizes(&text, kernel.size_kind()).unwrap() {
                 let problem = Problem {
                     kernel: id,
                     variant: variant.name,
@@ -90,6 +114,10 @@ fn cases(target: Target) -> Vec<Case> {
             }
         }
     }
+    cases.sort_by_key(|case| {
+        let kernel = case.problem.kernel.kernel();
+        kernel.work(&case.problem, &case.info).unwrap().flops
+    });
     cases
 }
 

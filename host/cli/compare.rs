@@ -29,7 +29,12 @@ pub struct CompareArgs {
     pub new: PathBuf,
 
     /// Smallest relative change that counts
-    #[arg(long, value_name = "F", default_value_t = DEFAULT_THRESHOLD)]
+    #[arg(
+        long,
+        value_name = "F",
+        default_value_t = DEFAULT_THRESHOLD,
+        allow_negative_numbers = true
+    )]
     pub threshold: f64,
 
     /// Compare files from different devices

@@ -81,7 +81,7 @@ pub struct SweepArgs {
 
     /// Then keep each point under load for S seconds and give its steady state, the second half,
     /// a row of its own
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub sustained: Option<f64>,
 
     /// A first look: few sizes, short sampling (2 % noise)

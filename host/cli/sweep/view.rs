@@ -136,7 +136,10 @@ impl View {
         if self.is_silent() || !std::io::stdout().is_terminal() {
             return;
         }
+        /// Most lines: the table above should stay in sight.
+        const TALLEST: usize = 24;
         let (width, height) = terminal::window();
+        let height = height.min(TALLEST);
         let color = match anstream::ColorChoice::global() {
             anstream::ColorChoice::Never => Some(false),
             anstream::ColorChoice::Auto => None,

@@ -233,44 +233,6 @@ fn sgemm_is_exact_and_its_counts_are_the_model() {
 }
 
 #[test]
-fn every_barrier_is_needed() {
-    for target in TARGETS {
-        let text = text(target);
-        let barriers: Vec<usize> = text.match_indices("bar.sync").map(|(at, _)| at).collect();
-        assert!(!barriers.is_empty());
-        for at in barriers {
-            let end = at + text[at..].find(';').unwrap();
-            let without = format!("{}membar.cta{}", &text[..at], &text[end..]);
-            let module = Module::parse(&without).unwrap();
-            let entry = text[..at]
-                .rsplit(".entry ")
-                .next()
-                .unwrap()
-                .split('(')
-                .next()
-                .unwrap();
-            let shape = match entry {
-                "sgemm_tiled" => (4, [32, 32, 1]),
-                "sgemm_register" => (1, [256, 1, 1]),
-                // Their barriers depend on one another across k tiles and parts: dropping one
-                // is not always seen in a small product. `pipelined_tiles_whole_and_cut` runs
-                // them under the same race check.
-                "sgemm_flat" | "sgemm_flat_any" | "sgemm_small" | "sgemm_small_any"
-                | "sgemm_square" | "sgemm_square_any" | "sgemm_wide" | "sgemm_wide_any" => continue,
-                _ => panic!("{entry}: a kernel with barriers that this test does not launch"),
-            };
-            let mut p = product(64, 64, 64);
-            let error = run(&module, &mut p.memory, entry, shape, 8192, p.args).unwrap_err();
-            assert_eq!(
-                error.fault().map(|f| f.kind),
-                Some(FaultKind::SharedRace),
-                "{error}"
-            );
-        }
-    }
-}
-
-#[test]
 fn pipelined_tiles_whole_and_cut() {
     // Entry, rows and columns of its tile, depth of a k tile, threads, shared memory.
     let entries = [

@@ -93,6 +93,23 @@ impl Choice {
     }
 }
 
+impl Choice {
+    /// Partial sums of tiles that are left in the scratch memory, each to be stored and added up:
+    /// those of every tile that more than one block shares.
+    pub fn partial_sums(&self, depth: u64) -> u64 {
+        let rest = self.grid * self.share + self.extra;
+        let long = self.extra * (self.share + 1);
+        let block_of = |k_tile: u64| match k_tile < long {
+            true => k_tile / (self.share + 1),
+            false => self.extra + (k_tile - long) / self.share,
+        };
+        (0..rest / depth)
+            .map(|tile| 1 + block_of(tile * depth + depth - 1) - block_of(tile * depth))
+            .filter(|&parts| parts > 1)
+            .sum()
+    }
+}
+
 /// A product on a device, for one tile.
 struct Case<'a> {
     tile: &'a Tile,

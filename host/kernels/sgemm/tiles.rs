@@ -51,7 +51,9 @@ const BYTES_PER_CYCLE: f64 = 18.0;
 /// Cycles until the first k tile has arrived, and from the last FMA to the last store.
 const START_CYCLES: f64 = 4000.0;
 /// Cycles that a cut tile waits for its parts to become visible.
-const GATHER_CYCLES: f64 = 6000.0;
+const GATHER_CYCLES: f64 = 5000.0;
+/// Cycles that it takes longer for each part.
+const PART_CYCLES: f64 = 700.0;
 /// Part of the time for C that blocks on one multiprocessor don't hide for each other.
 const EXPOSED: f64 = 0.5;
 /// Most parts that a tile is cut into on purpose.
@@ -214,7 +216,9 @@ impl<'a> Case<'a> {
             // Every share boundary inside a tile makes one part more; parts are written and
             // read once.
             let parts = grid + (rest / self.depth()).min(grid);
-            cycles += GATHER_CYCLES + 8.0 * area * parts as f64 / bandwidth;
+            let of_a_tile = (grid * self.depth()) as f64 / rest as f64;
+            cycles += GATHER_CYCLES + PART_CYCLES * of_a_tile;
+            cycles += 8.0 * area * parts as f64 / bandwidth;
         }
         cycles
     }

@@ -1,10 +1,14 @@
 //! Shipped kernels with one line broken: each must be caught, with the right diagnosis.
 
-use super::{Case, cases, ptx};
+use super::cases::{Case, plain, shared_out};
+use super::ptx;
 use rooftrace::device::Device;
 use rooftrace::device::cuda::Ptx;
 use rooftrace::device::vm::{Target, VmDevice};
 use rooftrace::kernels::{Bench, Data};
+
+/// The most stages that a shipped pipeline has: what is missed only in one of them is found.
+const STAGES: u32 = 4;
 
 /// One entry of a module, alone: modules of thousands of lines are parsed again and again here.
 struct Entry<'a> {
@@ -74,7 +78,7 @@ fn break_each(from: &str, to: impl Fn(&str) -> Option<String>, expected: &[&str]
     let mut broken = 0;
     let mut unnoticed: Vec<String> = Vec::new();
     for target in Target::ALL {
-        let all = cases(target);
+        let all = [plain(target), shared_out(target, STAGES)].concat();
         let module = ptx(target);
         for entry in entries(&module.text) {
             let texts = entry.each(from, &to);
@@ -117,9 +121,27 @@ fn a_barrier_that_is_missing_is_noticed() {
 }
 
 #[test]
+fn a_wait_for_one_group_too_few_is_noticed() {
+    let found = break_each(
+        "cp.async.wait_group",
+        |text| {
+            let groups: u32 = text.rsplit(' ').next()?.parse().ok()?;
+            // The waits for everything drain the pipeline at its end, after its last load.
+            (groups > 0).then(|| format!("cp.async.wait_group {}", groups + 1))
+        },
+        &[
+            "asynchronous copy not waited for",
+            "data race in shared memory",
+            "read of uninitialised memory",
+        ],
+    );
+    assert!(found >= 16, "{found} waits in all");
+}
+
+#[test]
 fn a_bound_that_is_off_by_one_is_noticed() {
     // The guard in front of the lecture's loops: i < n becomes i <= n.
-    let all = cases(Target::Sm80);
+    let all = plain(Target::Sm80);
     let module = ptx(Target::Sm80);
     for name in ["copy_scalar", "saxpy_scalar", "triad_scalar"] {
         let entries = entries(&module.text);

@@ -2,124 +2,15 @@
 //! that verifies a GPU's results, counted, and broken on purpose.
 
 mod broken;
+mod cases;
 mod counted;
 
+use cases::{plain, shared_out};
+use rooftrace::device::Device;
 use rooftrace::device::cuda::Ptx;
-use rooftrace::device::vm::{Target, VmDevice, describe};
-use rooftrace::device::{Device, DeviceInfo, DeviceKind};
-use rooftrace::kernels::size::parse_sizes;
-use rooftrace::kernels::{Bench, Check, Data, KernelId, Launch, Problem, SizeKind};
+use rooftrace::device::vm::{Target, VmDevice};
+use rooftrace::kernels::{Bench, Check, Problem};
 use std::collections::BTreeSet;
-
-/// A problem on a GPU that says `info` of itself.
-#[derive(Clone)]
-struct Case {
-    info: DeviceInfo,
-    problem: Problem,
-}
-
-impl Case {
-    fn launch(&self) -> Launch {
-        let kernel = self.problem.kernel.kernel();
-        let launch = kernel.launch(&self.problem, &self.info);
-        launch.unwrap_or_else(|error| panic!("{self}: {error}"))
-    }
-}
-
-impl std::fmt::Display for Case {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (p, info) = (&self.problem, &self.info);
-        let (kernel, variant, size) = (p.kernel.name(), p.variant, p.size);
-        let shared = info.shared_bytes_per_block.unwrap_or(0);
-        let units = info.units;
-        write!(
-            f,
-            "{kernel} {variant} {size} on {units} SMs with {shared} B"
-        )
-    }
-}
-
-/// Sizes around vectors, warps, blocks and tiles. Rows of B and C are aligned to 16 bytes in some
-/// of the matrices and not in others.
-fn sizes(kind: SizeKind) -> &'static str {
-    match kind {
-        SizeKind::Elements => "1,5,127,1000,4097",
-        SizeKind::Matrix => "1,17,64,3x5x7,1x1x300,65x33x40,129x65x70,130x260x36,40x44x200",
-    }
-}
-
-/// Sizes for the default variant alone: on one GPU or the other they give a block several tiles,
-/// and a tile several blocks, in every shape that a tile has.
-fn shared_out(kind: SizeKind) -> &'static str {
-    match kind {
-        SizeKind::Elements => "70000",
-        SizeKind::Matrix => {
-            "65x36x40,256x64x128,130x36x8,130x37x8,130x36x20,130x37x20,20x520x20,20x129x70,\
-             40x36x300,40x37x300,20x260x300,40x65x400,40x128x400,250x129x100,250x200x300,\
-             128x253x624,200x200x520"
-        }
-    }
-}
-
-/// The GPU itself, and some of few multiprocessors and less shared memory, on which other tiles
-/// are chosen and work that is shared out is cut elsewhere.
-fn gpus(target: Target) -> Vec<DeviceInfo> {
-    let info = describe(target);
-    let smaller = [
-        (1, 227),
-        (1, 99),
-        (1, 64),
-        (2, 99),
-        (3, 163),
-        (3, 227),
-        (5, 227),
-    ]
-    .map(|(units, kib)| DeviceInfo {
-        units,
-        shared_bytes_per_block: Some(kib << 10),
-        ..info.clone()
-    });
-    [info].into_iter().chain(smaller).collect()
-}
-
-/// Every kernel, variant and size on every GPU whose launch differs, the cheapest first.
-fn cases(target: Target) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
-    for id in KernelId::ALL {
-        let kernel = id.kernel();
-        let variants = kernel.variants(DeviceKind::Vm);
-        for (index, variant) in variants.iter().enumerate() {
-            let mut text = sizes(kernel.size_kind()).to_owned();
-            if index + 1 == variants.len() {
-                text = format!("{text},{}", shared_out(kernel.size_kind()));
-            }
-            for size in parse_sizes(&text, kernel.size_kind()).unwrap() {
-                let problem = Problem {
-                    kernel: id,
-                    variant: variant.name,
-                    size,
-                    seed: 7,
-                    data: Data::Random,
-                };
-                let mut launches: Vec<Launch> = Vec::new();
-                for info in gpus(target) {
-                    let problem = problem.clone();
-                    let case = Case { info, problem };
-                    let launch = case.launch();
-                    if !launches.contains(&launch) {
-                        launches.push(launch);
-                        cases.push(case);
-                    }
-                }
-            }
-        }
-    }
-    cases.sort_by_key(|case| {
-        let kernel = case.problem.kernel.kernel();
-        kernel.work(&case.problem, &case.info).unwrap().flops
-    });
-    cases
-}
 
 /// The embedded PTX of a target.
 fn ptx(target: Target) -> Ptx {
@@ -136,15 +27,21 @@ fn verify(device: &mut VmDevice, problem: &Problem) -> Check {
 
 /// Verifies every case of a target; the PTX is parsed once for each GPU.
 fn verify_all(target: Target) {
-    let cases = cases(target);
+    let mut cases = plain(target);
+    // The first of each way to share work out: the others are there to be broken.
+    cases.extend(shared_out(target, 1));
     let mut entries = BTreeSet::new();
-    for info in gpus(target) {
+    while let Some(case) = cases.first() {
+        let info = case.info.clone();
         let mut device = VmDevice::with(info.clone(), ptx(target)).unwrap();
-        for case in cases.iter().filter(|case| case.info == info) {
+        let (here, others) = cases.into_iter().partition(|case| case.info == info);
+        let here: Vec<_> = here;
+        for case in here {
             let check = verify(&mut device, &case.problem);
             assert_eq!(check.failure, None, "{case}");
             entries.insert(case.launch().entry);
         }
+        cases = others;
     }
     // Kernels that come without a test here are found out. The others fill, sweep and probe: they
     // have no result of their own.

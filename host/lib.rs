@@ -8,6 +8,7 @@
 //! | [`measure`] | timing, cache state, convergence, statistics |
 //! | [`sweep`] | walks a plan: verify, measure, hand each row on |
 //! | [`audit`] | the program checks its own measurements |
+//! | [`mod@count`] | work counted from the PTX that runs, beside the work model |
 //! | [`counters`] | counted work against the hardware's counters |
 //! | [`record`] | the row, its writers and readers |
 //! | [`figure`] | figures, from rows only |
@@ -30,6 +31,7 @@
 
 pub mod audit;
 pub mod cli;
+pub mod count;
 pub mod counters;
 pub mod device;
 pub mod figure;

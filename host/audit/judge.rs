@@ -101,7 +101,7 @@ impl Yardstick {
     /// Of a kind of device.
     pub fn of(device: DeviceKind) -> Self {
         match device {
-            DeviceKind::Cuda => Yardstick {
+            DeviceKind::Cuda | DeviceKind::Vm => Yardstick {
                 tolerance: 0.02,
                 time: |summary| summary.median,
             },

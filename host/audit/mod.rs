@@ -249,7 +249,7 @@ impl Audit {
 /// Side of the product that is measured: large enough to fill the device.
 fn matrix(device: DeviceKind) -> Size {
     let side = match device {
-        DeviceKind::Cuda => 4096,
+        DeviceKind::Cuda | DeviceKind::Vm => 4096,
         DeviceKind::Cpu => 512,
     };
     Size::Matrix {

@@ -4,6 +4,7 @@
 
 pub mod compare;
 pub mod completions;
+pub mod count;
 pub mod crossover;
 pub mod devices;
 pub mod doctor;
@@ -116,6 +117,8 @@ pub enum Command {
     Sweep(sweep::SweepArgs),
     /// Check every kernel and variant over ragged sizes
     Verify(verify::VerifyArgs),
+    /// Count FLOPs and bytes from the PTX that runs, and compare them with the model
+    Count(count::CountArgs),
     /// Compare two files of rows point by point; exit code 1 on a real regression
     Compare(compare::CompareArgs),
     /// Peak rates of a GPU, derived factor by factor
@@ -173,6 +176,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
     match &cli.command {
         Command::Sweep(args) => sweep::run(args, verbosity),
         Command::Verify(args) => verify::run(args, verbosity, &mut out),
+        Command::Count(args) => count::run(args, &mut out),
         Command::Compare(args) => compare::run(args, verbosity, &mut out),
         Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),

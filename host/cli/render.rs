@@ -135,6 +135,15 @@ impl Cell {
         }
     }
 
+    /// A whole number of either sign and how people read it.
+    #[must_use]
+    pub fn signed(value: i64, shown: impl Into<String>) -> Cell {
+        Cell {
+            value: Value::from(value),
+            shown: shown.into(),
+        }
+    }
+
     /// A truth value.
     #[must_use]
     pub fn flag(value: bool) -> Cell {

@@ -3,16 +3,20 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `audit` | the self-audit's table |
+//! | `checks` | one problem after the other: outcome, error, fingerprint |
 //! | `counters` | counted bytes and FLOPs against the hardware's counters |
 
 mod audit;
+mod checks;
 mod counters;
 
 use super::Verbosity;
 use super::error::CliError;
+use super::render::{Cell, Column, Format, Sheet};
 use super::sweep::request::{kernels, sizes};
-use crate::device::{self, DeviceChoice, DeviceError};
-use crate::kernels::{Bench, Check, Data, KernelId, Problem, Size, bench};
+use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
+use crate::kernels::{Data, KernelId, Problem, Size};
+use checks::{Checked, Outcome, Tally};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -29,6 +33,10 @@ use std::path::PathBuf;
       everything, the audit too
   rooftrace verify sgemm --sizes 2360,4097,33x1000x7 --seed 7
       one kernel at these sizes, without the audit
+  rooftrace verify --device vm
+      the PTX itself, executed with checks on any machine
+  rooftrace verify --digest --format csv > digests.csv
+      a fingerprint of every output, to compare two devices bit for bit
   rooftrace verify --counters --out counters.csv
       counted bytes and FLOPs against the GPU's own counters, through Nsight Compute (ncu)")]
 pub struct VerifyArgs {
@@ -40,7 +48,7 @@ pub struct VerifyArgs {
     #[arg(short, long, value_name = "SIZES", allow_hyphen_values = true)]
     pub sizes: Option<String>,
 
-    /// auto, cpu, cuda or cuda:I
+    /// auto, cpu, cuda or cuda:I; vm or vm:sm_80 to execute the PTX of a target without a GPU
     #[arg(short, long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
 
@@ -56,6 +64,18 @@ pub struct VerifyArgs {
     #[arg(long, conflicts_with = "sizes")]
     pub counters: bool,
 
+    /// Print one line a problem with the SHA-256 of its output, and leave the audit out
+    ///
+    /// Equal digests mean equal bits: kernels with the same order of operations have them on every
+    /// device. Of an output that grows with the device (`fma`: one element a thread) the first
+    /// elements are digested, as many as `--device vm` has.
+    #[arg(long, conflicts_with = "counters")]
+    pub digest: bool,
+
+    /// How to write the lines of --digest
+    #[arg(long, value_enum, default_value_t = Format::Table, requires = "digest")]
+    pub format: Format,
+
     /// File for the report of --counters: CSV, or JSON if it is named so
     #[arg(short, long, value_name = "PATH", requires = "counters")]
     pub out: Option<PathBuf>,
@@ -63,17 +83,6 @@ pub struct VerifyArgs {
     /// Run this launch once, and nothing else: what --counters profiles
     #[arg(long, value_name = "KERNEL:VARIANT:SIZE", hide = true)]
     pub once: Vec<String>,
-}
-
-/// The checks of one variant.
-#[derive(Default)]
-struct Tally {
-    passed: usize,
-    skipped: usize,
-    /// Size and reason of each that failed.
-    failures: Vec<(Size, String)>,
-    /// Largest error over its bound.
-    worst: Option<f64>,
 }
 
 /// Checks, and prints one line a variant; then the audit.
@@ -99,19 +108,56 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
         .collect::<Result<_, CliError>>()?;
     let mut opened = super::open_device(args.device, None)?;
     let device = opened.device.as_mut();
-    if verbosity >= Verbosity::Normal {
-        // If stderr is closed there is nobody to tell.
-        let _ = writeln!(anstream::stderr(), "checking {}", device.info().name);
-    }
+    let info = device.info().clone();
+    let say = |text: String| {
+        if verbosity >= Verbosity::Normal {
+            // If stderr is closed there is nobody to tell.
+            let _ = writeln!(anstream::stderr(), "{text}");
+        }
+    };
+    say(format!("checking {}", info.name));
+    let mut sheet = Sheet::new(DIGESTS.to_vec());
     let mut failed = 0;
-    for (id, sizes) in plan {
-        for variant in id.kernel().variants(device.info().kind) {
-            let tally = check_variant(device, id, variant.name, &sizes, args.seed)?;
+    for (id, mut sizes) in plan {
+        if info.kind == DeviceKind::Vm && args.sizes.is_none() {
+            let dear = take_out(&mut sizes, |size| is_dear(id, *size, &info));
+            if !dear.is_empty() {
+                say(format!(
+                    "{}: not at {}, which the VM takes long for; --sizes names them all the same",
+                    id.name(),
+                    dear.iter()
+                        .map(Size::to_string)
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ));
+            }
+        }
+        for variant in id.kernel().variants(info.kind) {
+            let mut tally = Tally::default();
+            for &size in &sizes {
+                let problem = Problem {
+                    kernel: id,
+                    variant: variant.name,
+                    size,
+                    seed: args.seed,
+                    data: Data::Random,
+                };
+                let checked = checks::check(device, &problem, args.digest)?;
+                if args.digest {
+                    sheet.push(digest_row(&problem, &info, &checked));
+                }
+                tally.add(size, checked);
+            }
             failed += tally.failures.len();
-            print(out, id, variant.name, &tally)?;
+            if !args.digest {
+                tally.print(out, id, variant.name)?;
+            }
         }
     }
-    if args.sizes.is_none() && args.kernels == ["all"] {
+    if args.digest {
+        sheet.write(args.format, out)?;
+        out.flush()?;
+    } else if args.sizes.is_none() && args.kernels == ["all"] && info.kind != DeviceKind::Vm {
         failed += audit::run(device, args.seed, args.quick, out)?;
     }
     match failed {
@@ -121,89 +167,64 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
     }
 }
 
-/// Checks one variant at every size.
-fn check_variant(
-    device: &mut dyn device::Device,
-    kernel: KernelId,
-    variant: &'static str,
-    sizes: &[Size],
-    seed: u64,
-) -> Result<Tally, DeviceError> {
-    let mut tally = Tally::default();
-    for &size in sizes {
+/// Whether the VM executes a problem for more than a few seconds.
+fn is_dear(kernel: KernelId, size: Size, info: &DeviceInfo) -> bool {
+    /// About a second for each loop that does little else.
+    const MOST_FLOPS: u64 = 80_000_000;
+    let entry = kernel.kernel();
+    let dearest = |variant: &'static str| {
         let problem = Problem {
             kernel,
             variant,
             size,
-            seed,
+            seed: 1,
             data: Data::Random,
         };
-        let checked = check(device, &problem);
-        device.release_all();
-        match checked {
-            Ok(check) => {
-                let ratio = check
-                    .error
-                    .zip(check.error_bound)
-                    .and_then(|(error, bound)| (bound > 0.0).then(|| error / bound));
-                tally.worst = tally.worst.into_iter().chain(ratio).reduce(f64::max);
-                match check.failure {
-                    None => tally.passed += 1,
-                    Some(reason) => tally.failures.push((size, reason)),
-                }
-            }
-            Err(error @ DeviceError::Lost { .. }) => return Err(error),
-            Err(DeviceError::OutOfMemory { .. } | DeviceError::Unsupported(_)) => {
-                tally.skipped += 1
-            }
-            Err(error) => tally.failures.push((size, error.to_string())),
-        }
-    }
-    Ok(tally)
-}
-
-/// Checks one problem, if it fits in the device's memory.
-fn check(device: &mut dyn device::Device, problem: &Problem) -> device::Result<Check> {
-    let needed = bench::bytes_needed(problem, device.info())
-        .map_err(|error| DeviceError::Unsupported(error.to_string()))?;
-    let free = device.free_bytes()?;
-    if needed > free {
-        return Err(DeviceError::OutOfMemory {
-            device: device.info().name.clone(),
-            needed,
-            free,
-        });
-    }
-    problem
-        .kernel
-        .kernel()
-        .verify(&mut Bench::new(device, problem.clone())?)
-}
-
-/// One line a variant, and one for each failure.
-fn print(
-    out: &mut dyn Write,
-    kernel: KernelId,
-    variant: &str,
-    tally: &Tally,
-) -> std::io::Result<()> {
-    let worst = tally.worst.map_or(String::new(), |worst| {
-        format!(", largest error {:.1} % of its bound", 100.0 * worst)
-    });
-    let skipped = match tally.skipped {
-        0 => String::new(),
-        skipped => format!(", {skipped} do not fit here"),
+        // What can't be counted is refused when it is checked.
+        entry.work(&problem, info).map_or(0, |work| work.flops)
     };
-    writeln!(
-        out,
-        "{:6} {:9} {:4} passed, {} failed{skipped}{worst}",
-        kernel.name(),
-        variant,
-        tally.passed,
-        tally.failures.len()
-    )?;
-    for (size, reason) in &tally.failures {
-        writeln!(out, "  FAILED at {size}: {reason}")?;
-    }
-    out.flush()
+    let variants = entry.variants(info.kind).iter();
+    variants.map(|v| dearest(v.name)).max() > Some(MOST_FLOPS)
+}
+
+/// Moves the items for which `test` holds out of the list.
+fn take_out<T: Clone>(list: &mut Vec<T>, test: impl Fn(&T) -> bool) -> Vec<T> {
+    let (out, kept) = list.iter().cloned().partition(|item| test(item));
+    *list = kept;
+    out
+}
+
+/// Columns of `--digest`.
+const DIGESTS: [Column; 10] = [
+    ("kernel", Some("Kernel")),
+    ("variant", Some("Variant")),
+    ("size", Some("Size")),
+    ("seed", None),
+    ("device", None),
+    ("ptx_sha256", None),
+    ("elements", Some("Elements")),
+    ("sha256", Some("SHA-256 of the output")),
+    ("verified", Some("Verified")),
+    ("reason", None),
+];
+
+fn digest_row(problem: &Problem, info: &DeviceInfo, checked: &Checked) -> Vec<Cell> {
+    let digest = checked.fingerprint.as_ref();
+    let (verified, reason) = match &checked.outcome {
+        Outcome::Passed => (Cell::flag(true), None),
+        Outcome::Failed(reason) => (Cell::flag(false), Some(reason)),
+        Outcome::Skipped(reason) => (Cell::missing(), Some(reason)),
+    };
+    vec![
+        Cell::text(problem.kernel.name()),
+        Cell::text(problem.variant),
+        Cell::text(problem.size.to_string()),
+        Cell::whole(problem.seed, problem.seed.to_string()),
+        Cell::text(&info.name),
+        Cell::maybe(info.ptx_sha256.as_deref(), Cell::text),
+        Cell::maybe(digest, |d| Cell::whole(d.elements, d.elements.to_string())),
+        Cell::maybe(digest, |d| Cell::text(&d.sha256)),
+        verified,
+        Cell::maybe(reason, Cell::text),
+    ]
 }

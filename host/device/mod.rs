@@ -1,12 +1,13 @@
 //! What a device is: memory for operands, launches, timings, and facts about itself.
 //!
 //! [`Device`] is the seam between measuring and hardware. [`cuda`] drives an NVIDIA GPU,
-//! [`cpu`] the machine's own cores. Tests put their own devices behind it, to plant faults
+//! [`cpu`] the machine's own cores, [`vm`] executes a GPU's PTX without one. Tests put their own devices behind it, to plant faults
 //! and to script clocks.
 
 pub mod cpu;
 pub mod cuda;
 mod select;
+pub mod vm;
 
 pub use select::{DeviceChoice, Opened, open};
 
@@ -53,13 +54,16 @@ pub enum DeviceError {
     },
 }
 
-/// The two kinds of device.
+/// The kinds of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
     /// The machine's own cores.
     Cpu,
     /// An NVIDIA GPU through the CUDA driver.
     Cuda,
+    /// The PTX of a GPU, executed on the machine's cores: launched like [`DeviceKind::Cuda`],
+    /// never timed.
+    Vm,
 }
 
 /// Facts about a device. What is not known is `None`, never 0.

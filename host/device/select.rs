@@ -2,6 +2,7 @@
 
 use super::cpu::CpuDevice;
 use super::cuda::{CudaDevice, Ptx};
+use super::vm::{Target, VmDevice};
 use super::{Device, DeviceError, Result};
 
 /// The value of `--device`.
@@ -13,6 +14,8 @@ pub enum DeviceChoice {
     Cpu,
     /// The GPU with this index.
     Cuda(u32),
+    /// The embedded PTX of a target, executed on the CPU: for checks, not for timings.
+    Vm(Target),
 }
 
 impl std::str::FromStr for DeviceChoice {
@@ -21,13 +24,16 @@ impl std::str::FromStr for DeviceChoice {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no device; allowed: auto, cpu, cuda, cuda:I with the index I of a GPU"
+                "`{text}` is no device; allowed: auto, cpu, cuda, cuda:I with the index I of a GPU; \
+                 to check the PTX without one: vm, vm:sm_80"
             )
         };
         match text {
             "auto" => Ok(DeviceChoice::Auto),
             "cpu" => Ok(DeviceChoice::Cpu),
             "cuda" => Ok(DeviceChoice::Cuda(0)),
+            "vm" | "vm:sm_90a" => Ok(DeviceChoice::Vm(Target::Sm90a)),
+            "vm:sm_80" => Ok(DeviceChoice::Vm(Target::Sm80)),
             _ => {
                 let index = text.strip_prefix("cuda:").ok_or_else(wrong)?;
                 let digits = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
@@ -48,6 +54,7 @@ impl std::fmt::Display for DeviceChoice {
             DeviceChoice::Auto => f.write_str("auto"),
             DeviceChoice::Cpu => f.write_str("cpu"),
             DeviceChoice::Cuda(index) => write!(f, "cuda:{index}"),
+            DeviceChoice::Vm(target) => write!(f, "vm:{}", target.name()),
         }
     }
 }
@@ -80,6 +87,13 @@ pub fn open(choice: DeviceChoice, ptx: Option<Ptx>) -> Result<Opened> {
             device: Box::new(CudaDevice::open(index, ptx)?),
             fallback: None,
         }),
+        DeviceChoice::Vm(target) => Ok(Opened {
+            device: Box::new(match ptx {
+                Some(ptx) => VmDevice::with(super::vm::describe(target), ptx)?,
+                None => VmDevice::open(target)?,
+            }),
+            fallback: None,
+        }),
         DeviceChoice::Auto if ptx.is_some() => open(DeviceChoice::Cuda(0), ptx),
         DeviceChoice::Auto => match CudaDevice::open(0, None) {
             Ok(device) => Ok(Opened {
@@ -103,10 +117,14 @@ mod tests {
             ("cpu", DeviceChoice::Cpu),
             ("cuda", DeviceChoice::Cuda(0)),
             ("cuda:3", DeviceChoice::Cuda(3)),
+            ("vm", DeviceChoice::Vm(Target::Sm90a)),
+            ("vm:sm_90a", DeviceChoice::Vm(Target::Sm90a)),
+            ("vm:sm_80", DeviceChoice::Vm(Target::Sm80)),
         ] {
             assert_eq!(text.parse(), Ok(choice));
         }
         assert_eq!(DeviceChoice::Cuda(3).to_string(), "cuda:3");
+        assert_eq!(DeviceChoice::Vm(Target::Sm80).to_string(), "vm:sm_80");
     }
 
     #[test]
@@ -119,6 +137,8 @@ mod tests {
             "cuda:+1",
             "cuda:99999999999",
             "CPU",
+            "vm:",
+            "vm:sm_70",
         ] {
             let error = text.parse::<DeviceChoice>().unwrap_err();
             assert!(error.contains("allowed: auto, cpu, cuda"), "{error}");

@@ -44,6 +44,10 @@ impl Kernel for Copy {
         stream::RAGGED_SIZES
     }
 
+    fn counted_sizes(&self) -> &'static str {
+        stream::COUNTED_SIZES
+    }
+
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
         work::copy(problem.elements(), Storage::F32)
     }

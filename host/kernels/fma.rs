@@ -2,7 +2,8 @@
 
 use super::verify::{Reference, UNIT_ROUNDOFF, elementwise};
 use super::{
-    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind, Variant,
+    Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
+    Surplus, Variant,
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Work, WorkError};
@@ -26,7 +27,7 @@ const CPU: [Variant; 1] = [Variant {
 }];
 
 /// Threads of the launch, each with [`FMA_CHAINS`] chains: one wave that fills a GPU; on a CPU
-/// enough for every core.
+/// enough for every core; on the VM a few blocks.
 pub fn threads(info: &DeviceInfo) -> u64 {
     match info.kind {
         DeviceKind::Cuda => {
@@ -38,11 +39,15 @@ pub fn threads(info: &DeviceInfo) -> u64 {
                 * u64::from(FMA_BLOCK)
         }
         DeviceKind::Cpu => u64::from(info.units) * CPU_THREADS_PER_UNIT,
+        DeviceKind::Vm => VM_THREADS,
     }
 }
 
 /// Simulated threads of each worker of a CPU.
 pub const CPU_THREADS_PER_UNIT: u64 = 1024;
+
+/// Threads on the VM: two blocks. All threads do the same work, so that more would show nothing.
+pub const VM_THREADS: u64 = 2 * FMA_BLOCK as u64;
 
 /// Bound on the error of the sum of a thread's chains after `steps` steps.
 ///
@@ -81,21 +86,21 @@ impl Kernel for Fma {
 
     fn variants(&self, device: DeviceKind) -> &'static [Variant] {
         match device {
-            DeviceKind::Cuda => &CUDA,
+            DeviceKind::Cuda | DeviceKind::Vm => &CUDA,
             DeviceKind::Cpu => &CPU,
         }
     }
 
     fn default_sizes(&self, device: DeviceKind) -> &'static str {
         match device {
-            DeviceKind::Cuda => "64..64Ki:x4",
+            DeviceKind::Cuda | DeviceKind::Vm => "64..64Ki:x4",
             DeviceKind::Cpu => "64..16Ki:x4",
         }
     }
 
     fn quick_sizes(&self, device: DeviceKind) -> &'static str {
         match device {
-            DeviceKind::Cuda => "64Ki",
+            DeviceKind::Cuda | DeviceKind::Vm => "64Ki",
             DeviceKind::Cpu => "16Ki",
         }
     }
@@ -103,6 +108,20 @@ impl Kernel for Fma {
     fn ragged_sizes(&self) -> &'static str {
         // Around the unrolled loop.
         "1,2,15,16,17,31,33,256,1000,4097"
+    }
+
+    fn counted_sizes(&self) -> &'static str {
+        // Whole turns of the unrolled loop, and one with a rest.
+        "256,1000"
+    }
+
+    fn surplus(&self, _: &Problem, device: &DeviceInfo) -> Surplus {
+        Surplus {
+            padding: 0,
+            // Each chain is scaled once at its start and added once at its end.
+            overhead: threads(device) * 2 * u64::from(FMA_CHAINS),
+            avoidable: 0,
+        }
     }
 
     fn work(&self, problem: &Problem, device: &DeviceInfo) -> Result<Work, WorkError> {

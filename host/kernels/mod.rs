@@ -5,11 +5,13 @@
 //! | [`problem`] | a kernel, a variant and a size: what is run |
 //! | [`size`] | problem sizes and the grammar of `--sizes` |
 //! | [`mod@bench`] | the operands of a problem on a device, between guard bands |
+//! | [`digest`] | fingerprints of outputs, to compare devices bit for bit |
 //! | [`verify`] | references and error bounds |
 //! | [`mod@copy`], [`saxpy`], [`triad`], [`fma`], [`sgemm`] | one kernel each |
 
 pub mod bench;
 pub mod copy;
+pub mod digest;
 pub mod fma;
 pub mod problem;
 pub mod saxpy;
@@ -67,6 +69,17 @@ pub enum Argument {
     F32(f32),
 }
 
+/// FLOPs that a launch on a GPU executes beyond its work model: what [`crate::count`] must find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Surplus {
+    /// On elements that are not part of the problem: zeros that fill up tiles.
+    pub padding: u64,
+    /// On elements of the problem, where the model has none: preparing operands, adding sums up.
+    pub overhead: u64,
+    /// On padding whose result nobody uses, at most: the compiler decides how much of it is left.
+    pub avoidable: u64,
+}
+
 /// The vendor's implementation of what a kernel computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Library {
@@ -116,6 +129,15 @@ pub trait Kernel: Sync {
 
     /// Sizes at which edges show, for [`crate::cli::verify`]: around tiles, vectors and blocks.
     fn ragged_sizes(&self) -> &'static str;
+
+    /// Sizes counted when none are given, in the grammar of `--sizes`: several blocks' worth, cheap
+    /// to execute, one a multiple of every tile and one of none.
+    fn counted_sizes(&self) -> &'static str;
+
+    /// FLOPs that a launch executes beyond [`Kernel::work`]. None unless the kernel says so.
+    fn surplus(&self, _problem: &Problem, _device: &DeviceInfo) -> Surplus {
+        Surplus::default()
+    }
 
     /// FLOPs and bytes of one launch.
     ///

@@ -58,6 +58,10 @@ impl Kernel for Saxpy {
         stream::RAGGED_SIZES
     }
 
+    fn counted_sizes(&self) -> &'static str {
+        stream::COUNTED_SIZES
+    }
+
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
         work::saxpy(problem.elements(), Storage::F32)
     }

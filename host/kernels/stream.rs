@@ -23,7 +23,7 @@ const CPU: [Variant; 1] = [Variant {
 /// Variants of a streaming kernel.
 pub fn variants(device: DeviceKind) -> &'static [Variant] {
     match device {
-        DeviceKind::Cuda => &CUDA,
+        DeviceKind::Cuda | DeviceKind::Vm => &CUDA,
         DeviceKind::Cpu => &CPU,
     }
 }
@@ -31,7 +31,7 @@ pub fn variants(device: DeviceKind) -> &'static [Variant] {
 /// From arrays that fit in the cache to arrays far past it.
 pub fn default_sizes(device: DeviceKind) -> &'static str {
     match device {
-        DeviceKind::Cuda => "1Ki..256Mi:x4",
+        DeviceKind::Cuda | DeviceKind::Vm => "1Ki..256Mi:x4",
         DeviceKind::Cpu => "4Ki..64Mi:x4",
     }
 }
@@ -39,7 +39,7 @@ pub fn default_sizes(device: DeviceKind) -> &'static str {
 /// One size on either side of the last-level cache.
 pub fn quick_sizes(device: DeviceKind) -> &'static str {
     match device {
-        DeviceKind::Cuda => "1Mi,256Mi",
+        DeviceKind::Cuda | DeviceKind::Vm => "1Mi,256Mi",
         DeviceKind::Cpu => "64Ki,16Mi",
     }
 }
@@ -47,6 +47,9 @@ pub fn quick_sizes(device: DeviceKind) -> &'static str {
 /// Around vectors, blocks and the pieces of a block, and one past the grid of the scalar form.
 pub const RAGGED_SIZES: &str =
     "1..5:+1,31,32,33,127,511,512,513,1000,1023,1024,1025,4097,65537,1000003,1048577,4194305";
+
+/// Whole blocks of every form, and a part of a vector more than that.
+pub const COUNTED_SIZES: &str = "64Ki,100003";
 
 /// The launch of a streaming kernel whose entries are `[scalar, vector]` and whose vector form
 /// has `vectors` 16-byte vectors a thread.

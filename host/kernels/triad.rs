@@ -46,6 +46,10 @@ impl Kernel for Triad {
         stream::RAGGED_SIZES
     }
 
+    fn counted_sizes(&self) -> &'static str {
+        stream::COUNTED_SIZES
+    }
+
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
         work::triad(problem.elements(), Storage::F32)
     }

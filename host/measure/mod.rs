@@ -46,7 +46,7 @@ impl Rules {
     /// other programs keep most points from converging.
     pub fn defaults(device: DeviceKind) -> Rules {
         let max_time_s = match device {
-            DeviceKind::Cuda => 3.0,
+            DeviceKind::Cuda | DeviceKind::Vm => 3.0,
             DeviceKind::Cpu => 1.0,
         };
         Rules {

@@ -169,14 +169,14 @@ fn roof(
 /// Elements of each of triad's arrays with `free` bytes of memory free, or steps of fma's chains.
 pub fn roof_size(kernel: KernelId, info: &DeviceInfo, free: u64) -> u64 {
     match (kernel, info.kind) {
-        (KernelId::Fma, DeviceKind::Cuda) => 1 << 16,
+        (KernelId::Fma, DeviceKind::Cuda | DeviceKind::Vm) => 1 << 16,
         (KernelId::Fma, DeviceKind::Cpu) => 1 << 14,
         _ => {
             /// Bytes of the three arrays together, over the bytes of the last-level cache.
             const CACHES: u64 = 48;
             let wanted = info.cache_bytes.map_or(1 << 30, |cache| CACHES * cache);
             let most = match info.kind {
-                DeviceKind::Cuda => 3 << 30,
+                DeviceKind::Cuda | DeviceKind::Vm => 3 << 30,
                 DeviceKind::Cpu => 3 << 27,
             };
             // At most half of what is free: the sweep's own points come next.

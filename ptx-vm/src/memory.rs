@@ -1,9 +1,13 @@
 //! Global memory: allocations with names, bounds, and a record of what was written and touched.
 
+mod allocation;
+
+pub(crate) use allocation::Allocation;
+
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::count::{Footprint, SECTOR_BYTES};
+use crate::count::Footprint;
 
 /// Address of the first allocation. Below lie no valid addresses, so that small integers and
 /// null pointers are caught.
@@ -46,21 +50,6 @@ pub enum MemoryError {
     },
 }
 
-#[derive(Debug)]
-pub(crate) struct Allocation {
-    pub base: u64,
-    pub bytes: u64,
-    pub name: String,
-    pub read_only: bool,
-    /// Whether every byte is known to be written: spares the look-up.
-    all_written: AtomicBool,
-    words: Vec<AtomicU32>,
-    /// Per word, one bit per byte in the low half: written.
-    written: Vec<AtomicU8>,
-    /// Per word, one bit per byte: read in the low half, stored in the high half, by the launch.
-    touched: Vec<AtomicU8>,
-}
-
 /// The device's global memory. Kernels of one launch access it from many host threads.
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -92,6 +81,7 @@ impl Memory {
             bytes: bytes as u64,
             name: name.to_string(),
             read_only,
+            open: 0..bytes as u64,
             all_written: AtomicBool::new(bytes == 0),
             words: (0..words).map(|_| AtomicU32::new(0)).collect(),
             written: (0..words).map(|_| AtomicU8::new(0)).collect(),
@@ -131,6 +121,31 @@ impl Memory {
         }
     }
 
+    /// Opens to kernels only the `bytes` bytes at `ptr` of the allocation that holds them; accesses
+    /// to its other bytes are out of bounds. The host may still access all of it: guard bands stay
+    /// readable by whoever checks them, while a kernel that so much as reads one is caught.
+    ///
+    /// # Errors
+    /// If the bytes are not inside one allocation.
+    pub fn open_only(&mut self, ptr: Ptr, bytes: u64) -> Result<(), MemoryError> {
+        let out_of_bounds = MemoryError::OutOfBounds {
+            address: ptr.0,
+            bytes: bytes as usize,
+        };
+        let Some(index) = self.find(ptr.0) else {
+            return Err(out_of_bounds);
+        };
+        let allocation = &mut self.allocations[index];
+        let first = ptr.0 - allocation.base;
+        match first.checked_add(bytes) {
+            Some(end) if end <= allocation.bytes => {
+                allocation.open = first..end;
+                Ok(())
+            }
+            _ => Err(out_of_bounds),
+        }
+    }
+
     /// Copies `data` to `ptr`.
     ///
     /// # Errors
@@ -159,15 +174,25 @@ impl Memory {
     /// If the bytes are not inside one allocation, or one of them was never written.
     pub fn read(&self, ptr: Ptr, out: &mut [u8]) -> Result<(), MemoryError> {
         let (allocation, offset) = self.locate(ptr, out.len())?;
-        for (i, byte) in out.iter_mut().enumerate() {
-            let at = offset + i as u64;
-            if !allocation.is_written(at, 1) {
-                return Err(MemoryError::Uninitialized {
-                    name: allocation.name.clone(),
-                    offset: at,
-                });
+        let head = (offset.wrapping_neg() % 4).min(out.len() as u64) as usize;
+        let (head, rest) = out.split_at_mut(head);
+        let mut at = offset;
+        for chunk in std::iter::once(head).chain(rest.chunks_mut(4)) {
+            if chunk.len() == 4 && allocation.is_written(at, 4) {
+                chunk.copy_from_slice(&(allocation.load(at, 4) as u32).to_le_bytes());
+                at += 4;
+                continue;
             }
-            *byte = allocation.load(at, 1) as u8;
+            for byte in chunk {
+                if !allocation.is_written(at, 1) {
+                    return Err(MemoryError::Uninitialized {
+                        name: allocation.name.clone(),
+                        offset: at,
+                    });
+                }
+                *byte = allocation.load(at, 1) as u8;
+                at += 1;
+            }
         }
         Ok(())
     }
@@ -264,104 +289,6 @@ impl Memory {
     }
 }
 
-impl Allocation {
-    /// Reads 1, 2, 4 or 8 aligned bytes within bounds.
-    #[inline]
-    pub fn load(&self, offset: u64, bytes: u32) -> u64 {
-        let at = offset as usize / 4;
-        let word = u64::from(self.words[at].load(Relaxed));
-        match bytes {
-            4 => word,
-            8 => word | u64::from(self.words[at + 1].load(Relaxed)) << 32,
-            _ => word >> (8 * (offset & 3)) & ((1 << (8 * bytes)) - 1),
-        }
-    }
-
-    /// Writes 1, 2, 4 or 8 aligned bytes within bounds.
-    #[inline]
-    pub fn store(&self, offset: u64, bytes: u32, value: u64) {
-        let at = offset as usize / 4;
-        match bytes {
-            4 | 8 => {
-                for i in 0..bytes as usize / 4 {
-                    self.words[at + i].store((value >> (32 * i)) as u32, Relaxed);
-                    self.written[at + i].store(0xf, Relaxed);
-                }
-            }
-            _ => {
-                for i in 0..u64::from(bytes) {
-                    self.store_byte(offset + i, (value >> (8 * i)) as u8);
-                }
-            }
-        }
-    }
-
-    fn store_byte(&self, offset: u64, value: u8) {
-        let (at, shift) = (offset as usize / 4, 8 * (offset as u32 & 3));
-        // Other threads may store the word's other bytes at the same time.
-        let _ = self.words[at].fetch_update(Relaxed, Relaxed, |w| {
-            Some(w & !(0xff << shift) | u32::from(value) << shift)
-        });
-        self.written[at].fetch_or(1 << (offset & 3), Relaxed);
-    }
-
-    /// The word that holds an aligned 4-byte location, for atomics.
-    pub fn word(&self, offset: u64) -> &AtomicU32 {
-        &self.words[offset as usize / 4]
-    }
-
-    /// Whether all these bytes, aligned to their number, have been written.
-    #[inline]
-    pub fn is_written(&self, offset: u64, bytes: u32) -> bool {
-        if self.all_written.load(Relaxed) {
-            return true;
-        }
-        let at = offset as usize / 4;
-        let mask = |bytes: u32| ((1u8 << bytes) - 1) << (offset & 3);
-        match bytes {
-            8 => self.written[at].load(Relaxed) & self.written[at + 1].load(Relaxed) == 0xf,
-            _ => self.written[at].load(Relaxed) & mask(bytes) == mask(bytes),
-        }
-    }
-
-    /// Notes that the launch read (or stored) these bytes, aligned to their number.
-    #[inline]
-    pub fn touch(&self, offset: u64, bytes: u32, stored: bool) {
-        let at = offset as usize / 4;
-        let shift = if stored { 4 } else { 0 };
-        let mask = if bytes >= 4 {
-            0xf
-        } else {
-            ((1u8 << bytes) - 1) << (offset & 3)
-        };
-        for touched in &self.touched[at..at + (bytes as usize).div_ceil(4)] {
-            if touched.load(Relaxed) & mask << shift != mask << shift {
-                touched.fetch_or(mask << shift, Relaxed);
-            }
-        }
-    }
-
-    fn footprint(&self) -> Footprint {
-        let mut f = Footprint {
-            name: self.name.clone(),
-            ..Footprint::default()
-        };
-        for sector in self.touched.chunks(SECTOR_BYTES as usize / 4) {
-            let (mut read, mut written) = (0, 0);
-            for touched in sector {
-                let touched = touched.load(Relaxed);
-                read += u64::from((touched & 0xf).count_ones());
-                written += u64::from((touched >> 4).count_ones());
-            }
-            f.read_bytes += read;
-            f.written_bytes += written;
-            f.read_sectors += u64::from(read > 0);
-            f.written_sectors += u64::from(written > 0);
-        }
-        f
-    }
-}
-
 /// `data` in pieces that end at word boundaries, given the offset it starts at.
 fn chunks(offset: u64, data: &[u8]) -> impl Iterator<Item = &[u8]> {
     let head = (offset.wrapping_neg() % 4).min(data.len() as u64) as usize;
@@ -401,6 +328,9 @@ mod tests {
             assert_eq!(out[start as usize..], all[start as usize..]);
             assert!(out[..start as usize].iter().all(|byte| *byte == 0xff));
         }
+        assert!(memory.open_only(p.offset(4), 7).is_err());
+        memory.open_only(p.offset(4), 6).unwrap();
+        assert_eq!(memory.read_u32(p.offset(4), 1).unwrap(), [0x0706_0504]);
         memory.free(p).unwrap();
         assert!(memory.read(p.offset(1), &mut out).is_err());
     }

@@ -233,41 +233,41 @@ fn sgemm_is_exact_and_its_counts_are_the_model() {
 }
 
 #[test]
-fn every_barrier_is_needed() {
-    for target in TARGETS {
-        let text = text(target);
-        let barriers: Vec<usize> = text.match_indices("bar.sync").map(|(at, _)| at).collect();
-        assert!(!barriers.is_empty());
-        for at in barriers {
-            let end = at + text[at..].find(';').unwrap();
-            let without = format!("{}membar.cta{}", &text[..at], &text[end..]);
-            let module = Module::parse(&without).unwrap();
-            let entry = text[..at]
-                .rsplit(".entry ")
-                .next()
-                .unwrap()
-                .split('(')
-                .next()
-                .unwrap();
-            assert_eq!(
-                entry, "sgemm_tiled",
-                "a kernel with barriers that this test does not launch"
-            );
-            let mut p = product(64, 64, 64);
-            let error = run(
-                &module,
-                &mut p.memory,
-                entry,
-                (4, [32, 32, 1]),
-                8192,
-                p.args,
-            )
-            .unwrap_err();
-            assert_eq!(
-                error.fault().map(|f| f.kind),
-                Some(FaultKind::SharedRace),
-                "{error}"
-            );
+fn pipelined_tiles_whole_and_cut() {
+    // Entry, rows and columns of its tile, depth of a k tile, threads, shared memory.
+    let entries = [
+        ("sgemm_small", (32, 64, 32), 128, 51_200),
+        ("sgemm_small_any", (32, 64, 32), 128, 51_200),
+        ("sgemm_square_any", (64, 64, 32), 128, 50_688),
+    ];
+    for module in modules() {
+        for (entry, (rows, columns, depth), threads, shared) in entries {
+            let (m, n, k) = if entry.ends_with("any") {
+                (45, 67, 97)
+            } else {
+                (45, 68, 97)
+            };
+            let tiles = (usize::div_ceil(m, rows) * usize::div_ceil(n, columns)) as u32;
+            let k_tiles = tiles * usize::div_ceil(k, depth) as u32;
+            // One whole tile a block, and shares that cut the tiles.
+            for (grid, waves, rest) in [(tiles, 1u32, 0u32), (3, 0, k_tiles)] {
+                let mut p = product(m, n, k);
+                let words = 8192 + 2 * grid as usize * rows * columns;
+                let scratch = p.memory.alloc_f32("scratch", &vec![0.0; words]);
+                p.args.extend([
+                    waves.into(),
+                    (rest / grid).into(),
+                    (rest % grid).into(),
+                    scratch.into(),
+                ]);
+                let shape = (grid, [threads, 1, 1]);
+                run(&module, &mut p.memory, entry, shape, shared, p.args).unwrap();
+                let got = p.memory.read_f32(p.c, m * n).unwrap();
+                for (at, (got, expected)) in got.iter().zip(&p.expected).enumerate() {
+                    let error = (got - expected).abs();
+                    assert!(error < 1e-4, "{entry} {at}: {got} for {expected}");
+                }
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod files;
 mod interrupted;
 mod output;
 mod resuming;
+mod vm;
 
 use assert_cmd::cargo::cargo_bin;
 use rooftrace::record::{Row, read_file};

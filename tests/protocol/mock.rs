@@ -312,6 +312,7 @@ pub fn plan(points: &[(KernelId, u64)]) -> Plan {
             .collect(),
         rules: quick_rules(),
         sustained_s: None,
+        baseline: None,
         seed: 1,
         database: Database::builtin().unwrap(),
     }

@@ -12,6 +12,7 @@ fn measured(mock: &mut Mock, cache: CacheState, rules: &Rules) -> Measurement {
         problem: &problem,
         operands: &[],
         cache,
+        baseline: None,
     };
     measure(mock, subject, rules, &|| true).unwrap().unwrap()
 }
@@ -230,6 +231,7 @@ fn an_interruption_ends_the_cooling() {
         problem: &problem,
         operands: &[],
         cache: CacheState::Cold,
+        baseline: None,
     };
     let go_on = || start.elapsed() < Duration::from_millis(200);
     assert_eq!(measure(&mut mock, subject, &rules, &go_on).unwrap(), None);
@@ -256,6 +258,7 @@ fn the_steady_state_is_that_of_the_second_half() {
         problem: &problem,
         operands: &[],
         cache: CacheState::Warm,
+        baseline: None,
     };
     let steady = sustain(&mut mock, subject, 0.8, &|| true).unwrap().unwrap();
     assert_eq!(steady.summary.min, 2e-3);

@@ -121,6 +121,7 @@ fn environment(info: &DeviceInfo) -> serde_json::Map<String, serde_json::Value> 
     let kind = match info.kind {
         DeviceKind::Cpu => "cpu",
         DeviceKind::Cuda => "cuda",
+        DeviceKind::Vm => "vm",
     };
     let value = serde_json::json!({
         "device_kind": kind,

@@ -58,6 +58,13 @@ impl Request {
     /// # Errors
     /// [`CliError::Usage`] names the flag, what was given and what is allowed.
     pub fn parse(args: &SweepArgs) -> Result<Self, CliError> {
+        if let DeviceChoice::Vm(_) = args.device {
+            return Err(CliError::Usage(format!(
+                "--device {}: {}. `verify --device vm` and `count` use it",
+                args.device,
+                crate::device::vm::NO_TIMINGS
+            )));
+        }
         let ids = kernels(&args.kernels)?;
         let kernels = ids
             .into_iter()
@@ -191,6 +198,7 @@ impl Request {
                     let device = match device {
                         DeviceKind::Cpu => "a CPU",
                         DeviceKind::Cuda => "a GPU",
+                        DeviceKind::Vm => "the VM",
                     };
                     let names = known.iter().map(|variant| variant.name).chain(["all"]);
                     let what = format!("variant of {} on {device}", id.name());

@@ -141,10 +141,10 @@ fn counted(choice: DeviceChoice) -> Result<Vec<(Job, Counted)>, CliError> {
 /// The GPU that is meant.
 fn open(choice: DeviceChoice) -> Result<CudaDevice, CliError> {
     let index = match choice {
-        DeviceChoice::Cpu => {
-            return Err(CliError::Unavailable(
-                "--counters needs a GPU: leave --device cpu out".to_owned(),
-            ));
+        DeviceChoice::Cpu | DeviceChoice::Vm(_) => {
+            return Err(CliError::Unavailable(format!(
+                "--counters needs a GPU: leave --device {choice} out"
+            )));
         }
         DeviceChoice::Auto => 0,
         DeviceChoice::Cuda(index) => index,

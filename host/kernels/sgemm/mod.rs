@@ -1,11 +1,12 @@
 //! `sgemm`: C = A @ B + C, fp32, row-major.
 
 mod check;
+mod surplus;
 mod tiles;
 
 use super::{
     Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, Role,
-    SizeKind, Variant, stream,
+    SizeKind, Surplus, Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::roofline::work::{self, Work, WorkError};
@@ -64,7 +65,7 @@ impl Kernel for Sgemm {
 
     fn variants(&self, device: DeviceKind) -> &'static [Variant] {
         match device {
-            DeviceKind::Cuda => &CUDA,
+            DeviceKind::Cuda | DeviceKind::Vm => &CUDA,
             DeviceKind::Cpu => &CPU,
         }
     }
@@ -73,14 +74,14 @@ impl Kernel for Sgemm {
         match device {
             // The fp32 ridge of a data-centre GPU lies near N = 100 to 200; 2360 is the
             // lecture's claim.
-            DeviceKind::Cuda => "16..2048,2360,4096,8192",
+            DeviceKind::Cuda | DeviceKind::Vm => "16..2048,2360,4096,8192",
             DeviceKind::Cpu => "16..2048",
         }
     }
 
     fn quick_sizes(&self, device: DeviceKind) -> &'static str {
         match device {
-            DeviceKind::Cuda => "64,1024,4096",
+            DeviceKind::Cuda | DeviceKind::Vm => "64,1024,4096",
             DeviceKind::Cpu => "32,256,1024",
         }
     }
@@ -89,6 +90,14 @@ impl Kernel for Sgemm {
         "1..5:+1,15..17:+1,31..33:+1,63..65:+1,127..129:+1,255..257:+1,300,513,1000,1025,\
          1x1x4097,1x4097x1,4097x1x1,3x5x7,17x33x65,129x65x257,257x129x31,2x1000x3,1000x3x2,\
          64x2048x512,1030x514x66,4096x64x4096,129x260x33,300x520x1000,640x1024x96"
+    }
+
+    fn counted_sizes(&self) -> &'static str {
+        "256,129x257x65"
+    }
+
+    fn surplus(&self, problem: &Problem, info: &DeviceInfo) -> Surplus {
+        surplus::of(problem, info)
     }
 
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
@@ -137,12 +146,7 @@ impl Kernel for Sgemm {
             Argument::U32(n32),
             Argument::U32(k32),
         ];
-        let choice = match problem.variant {
-            "async" => tiles::whole([m, n, k], info),
-            "auto" => tiles::choose([m, n, k], info),
-            _ => None,
-        };
-        if let Some(choice) = choice {
+        if let Some(choice) = choice(problem, info) {
             return pipelined(&choice, &operands);
         }
         let (entry, tile, block, shared_bytes) = match problem.variant {
@@ -178,6 +182,16 @@ impl Kernel for Sgemm {
 
     fn verify(&self, bench: &mut Bench<'_>) -> device::Result<Check> {
         check::verify(bench)
+    }
+}
+
+/// How a pipelined variant shares out the product, if one fits; `None` for the other variants.
+fn choice(problem: &Problem, info: &DeviceInfo) -> Option<tiles::Choice> {
+    let (m, n, k) = problem.matrix();
+    match problem.variant {
+        "async" => tiles::whole([m, n, k], info),
+        "auto" => tiles::choose([m, n, k], info),
+        _ => None,
     }
 }
 

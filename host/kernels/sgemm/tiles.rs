@@ -51,7 +51,9 @@ const BYTES_PER_CYCLE: f64 = 18.0;
 /// Cycles until the first k tile has arrived, and from the last FMA to the last store.
 const START_CYCLES: f64 = 4000.0;
 /// Cycles that a cut tile waits for its parts to become visible.
-const GATHER_CYCLES: f64 = 6000.0;
+const GATHER_CYCLES: f64 = 5000.0;
+/// Cycles that it takes longer for each part.
+const PART_CYCLES: f64 = 700.0;
 /// Part of the time for C that blocks on one multiprocessor don't hide for each other.
 const EXPOSED: f64 = 0.5;
 /// Most parts that a tile is cut into on purpose.
@@ -88,6 +90,23 @@ impl Choice {
         }
         let tile = u64::from(self.shape.m) * u64::from(self.shape.n);
         4 * (u64::from(SCRATCH_COUNTERS) + 2 * self.grid * tile)
+    }
+}
+
+impl Choice {
+    /// Partial sums of tiles that are left in the scratch memory, each to be stored and added up:
+    /// those of every tile that more than one block shares.
+    pub fn partial_sums(&self, depth: u64) -> u64 {
+        let rest = self.grid * self.share + self.extra;
+        let long = self.extra * (self.share + 1);
+        let block_of = |k_tile: u64| match k_tile < long {
+            true => k_tile / (self.share + 1),
+            false => self.extra + (k_tile - long) / self.share,
+        };
+        (0..rest / depth)
+            .map(|tile| 1 + block_of(tile * depth + depth - 1) - block_of(tile * depth))
+            .filter(|&parts| parts > 1)
+            .sum()
     }
 }
 
@@ -197,7 +216,9 @@ impl<'a> Case<'a> {
             // Every share boundary inside a tile makes one part more; parts are written and
             // read once.
             let parts = grid + (rest / self.depth()).min(grid);
-            cycles += GATHER_CYCLES + 8.0 * area * parts as f64 / bandwidth;
+            let of_a_tile = (grid * self.depth()) as f64 / rest as f64;
+            cycles += GATHER_CYCLES + PART_CYCLES * of_a_tile;
+            cycles += 8.0 * area * parts as f64 / bandwidth;
         }
         cycles
     }

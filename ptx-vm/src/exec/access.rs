@@ -105,7 +105,7 @@ impl Warp {
         let memory = env.frozen.memory;
         let holds = |a: &Allocation| {
             let offset = address.wrapping_sub(a.base);
-            offset < a.bytes && a.bytes - offset >= u64::from(bytes)
+            offset >= a.open.start && offset < a.open.end && a.open.end - offset >= u64::from(bytes)
         };
         if let Some(guess) = memory.try_get(self.last_allocation)
             && holds(guess)
@@ -118,10 +118,12 @@ impl Warp {
                 self.last_allocation = index;
                 return Ok((found, address - found.base));
             }
-            let past = address - found.base;
+            // Offsets are those from the first open byte: a guard band in front is negative.
+            let open = found.open.end - found.open.start;
+            let past = address.wrapping_sub(found.base + found.open.start) as i64;
             let detail = format!(
-                "{bytes} bytes at offset {past} of `{}`, which has {} bytes",
-                found.name, found.bytes
+                "{bytes} bytes at offset {past} of `{}`, which has {open} bytes",
+                found.name
             );
             return Err(Raw::at(
                 FaultKind::OutOfBounds,

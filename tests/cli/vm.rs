@@ -1,0 +1,113 @@
+//! `--device vm` and `count`: the PTX executed without a GPU.
+
+use crate::Place;
+
+#[test]
+fn the_vm_is_never_a_source_of_timings() {
+    let place = Place::new();
+    for device in ["vm", "vm:sm_80"] {
+        place
+            .run(["sweep", "copy", "--device", device, "--out", "rows.csv"])
+            .refused(
+                2,
+                &["--device vm:sm_", "never a source of timings", "verify"],
+            );
+    }
+    assert_eq!(place.files(), [""; 0]);
+    place
+        .run(["verify", "--device", "vm:sm_70"])
+        .refused(2, &["`vm:sm_70` is no device", "vm:sm_80"]);
+}
+
+#[test]
+fn kernels_are_verified_on_the_vm() {
+    let place = Place::new();
+    let ran = place
+        .run(["verify", "sgemm,fma", "--device", "vm", "--sizes", "33"])
+        .ok()
+        .says(&["checking PTX VM (sm_90a)"]);
+    for part in ["sgemm  tiled        1 passed, 0 failed", "fma "] {
+        assert!(ran.stdout.contains(part), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn digests_are_those_of_the_bits() {
+    let digests = |args: &[&str]| {
+        let common = ["verify", "copy,saxpy,fma", "--sizes", "1000", "--digest"];
+        let args = common.iter().chain(args).chain(&["--format", "csv", "-q"]);
+        let ran = Place::new().run(args).ok();
+        let mut lines = csv::Reader::from_reader(ran.stdout.as_bytes());
+        let rows = lines.records().map(|row| {
+            let row = row.unwrap();
+            assert_eq!(&row[8], "true");
+            assert_eq!(row[7].len(), 64);
+            [0, 1, 2, 6, 7].map(|column| row[column].to_owned())
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let [hopper, ampere] = ["vm", "vm:sm_80"].map(|device| digests(&["--device", device]));
+    assert_eq!(hopper, ampere);
+    assert_eq!(hopper.len(), 5);
+    // The variants of a streaming kernel write the same; a copy is exact on the CPU too.
+    assert_eq!(hopper[0][4], hopper[1][4]);
+    assert_eq!(hopper[2][4], hopper[3][4]);
+    assert_eq!(digests(&["--device", "cpu"])[0][4], hopper[0][4]);
+    assert_ne!(digests(&["--device", "vm", "--seed", "2"]), hopper);
+    Place::new()
+        .run(["verify", "--format", "csv"])
+        .refused(2, &["--digest"]);
+}
+
+#[test]
+fn counts_are_printed_beside_the_model() {
+    let place = Place::new();
+    let ran = place
+        .run([
+            "count", "saxpy", "sgemm", "--sizes", "64", "--format", "csv",
+        ])
+        .ok();
+    let mut lines = csv::Reader::from_reader(ran.stdout.as_bytes());
+    let header = lines.headers().unwrap().clone();
+    let column = |name: &str| header.iter().position(|column| column == name).unwrap();
+    let rows: Vec<csv::StringRecord> = lines.records().map(Result::unwrap).collect();
+    assert!(rows.len() >= 4);
+    for row in &rows {
+        assert_eq!(&row[column("agrees")], "true");
+        assert_eq!(row[column("unique_bytes")], row[column("model_bytes")]);
+        let intensity: f64 = row[column("model_intensity_flop_per_byte")]
+            .parse()
+            .unwrap();
+        let expected = if &row[0] == "saxpy" { 1.0 / 6.0 } else { 8.0 };
+        assert_eq!(intensity, expected);
+    }
+    let table = place.run(["count", "copy", "--sizes", "1000"]).ok().stdout;
+    assert!(
+        table.contains("Agrees") && table.contains("8,000"),
+        "{table}"
+    );
+}
+
+#[test]
+fn what_cannot_be_counted_is_refused() {
+    let place = Place::new();
+    for (args, parts) in [
+        (
+            vec!["sgem"],
+            vec!["unknown kernel", "did you mean \"sgemm\"?"],
+        ),
+        (
+            vec!["copy", "--variant", "tiled"],
+            vec!["--variant", "scalar, vector, all"],
+        ),
+        (vec!["copy", "--sizes", "0"], vec!["copy", "zero"]),
+        (
+            vec!["copy", "--sizes", "1G"],
+            vec!["copy scalar at 1000000000", "out of memory"],
+        ),
+        (vec!["copy", "--target", "sm_70"], vec!["--target", "sm_80"]),
+    ] {
+        let args = ["count"].into_iter().chain(args);
+        place.run(args).refused(2, &parts);
+    }
+}

@@ -1,0 +1,162 @@
+//! Shipped kernels with one line broken: each must be caught, with the right diagnosis.
+
+use super::cases::{Case, plain, shared_out};
+use super::ptx;
+use rooftrace::device::Device;
+use rooftrace::device::cuda::Ptx;
+use rooftrace::device::vm::{Target, VmDevice};
+use rooftrace::kernels::{Bench, Data};
+
+/// The most stages that a shipped pipeline has: what is missed only in one of them is found.
+const STAGES: u32 = 4;
+
+/// One entry of a module, alone: modules of thousands of lines are parsed again and again here.
+struct Entry<'a> {
+    name: &'a str,
+    /// What stands before the first entry: version, target, shared memory, functions.
+    head: &'a str,
+    text: &'a str,
+}
+
+fn entries(text: &str) -> Vec<Entry<'_>> {
+    let starts: Vec<usize> = text
+        .match_indices(".visible .entry ")
+        .map(|(at, _)| at)
+        .collect();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(&start, end)| {
+            let text_of_entry = &text[start..end];
+            let name = text_of_entry[".visible .entry ".len()..]
+                .split('(')
+                .next()
+                .unwrap();
+            Entry {
+                name: name.trim(),
+                head: &text[..starts[0]],
+                text: text_of_entry,
+            }
+        })
+        .collect()
+}
+
+impl Entry<'_> {
+    /// The module with the statements that begin with `from` replaced one at a time.
+    fn each(&self, from: &str, to: impl Fn(&str) -> Option<String>) -> Vec<String> {
+        self.text
+            .match_indices(from)
+            .filter_map(|(at, _)| {
+                let end = at + self.text[at..].find(';')?;
+                let changed = to(&self.text[at..end])?;
+                let (before, after) = (&self.text[..at], &self.text[end..]);
+                Some(format!("{}{before}{changed}{after}", self.head))
+            })
+            .collect()
+    }
+}
+
+/// What the executor says of the first launch that goes wrong; `None` if none does.
+fn diagnosis(text: &str, target: Target, cases: &[&Case]) -> Option<String> {
+    cases.iter().find_map(|case| {
+        let ptx = Ptx {
+            text: text.to_owned(),
+            ..ptx(target)
+        };
+        let mut device = VmDevice::with(case.info.clone(), ptx).unwrap();
+        let mut bench = Bench::new(&mut device, case.problem.clone()).unwrap();
+        bench.fill(Data::Random).unwrap();
+        let error = bench.run().err().map(|error| error.to_string());
+        device.release_all();
+        error
+    })
+}
+
+/// Breaks every statement that begins with `from` in every kernel; returns how many there were.
+fn break_each(from: &str, to: impl Fn(&str) -> Option<String>, expected: &[&str]) -> usize {
+    let mut broken = 0;
+    let mut unnoticed: Vec<String> = Vec::new();
+    for target in Target::ALL {
+        let all = [plain(target), shared_out(target, STAGES)].concat();
+        let module = ptx(target);
+        for entry in entries(&module.text) {
+            let texts = entry.each(from, &to);
+            let cases: Vec<&Case> = all
+                .iter()
+                .filter(|case| case.launch().entry == entry.name)
+                .collect();
+            for (index, text) in texts.iter().enumerate() {
+                let place = format!("`{from}` {index} of {} ({})", entry.name, target.name());
+                broken += 1;
+                let Some(found) = diagnosis(text, target, &cases) else {
+                    unnoticed.push(place);
+                    continue;
+                };
+                assert!(
+                    expected.iter().any(|part| found.contains(part)),
+                    "{place}: {found}"
+                );
+                for part in [entry.name, "PTX line", "block (", "thread ("] {
+                    assert!(found.contains(part), "{place}: no `{part}` in {found}");
+                }
+            }
+        }
+    }
+    assert_eq!(unnoticed, [""; 0]);
+    broken
+}
+
+#[test]
+fn a_barrier_that_is_missing_is_noticed() {
+    let found = break_each(
+        "bar.sync",
+        |_| Some("membar.cta".to_owned()),
+        &[
+            "data race in shared memory",
+            "asynchronous copy not waited for",
+        ],
+    );
+    assert!(found >= 4, "{found} barriers in all");
+}
+
+#[test]
+fn a_wait_for_one_group_too_few_is_noticed() {
+    let found = break_each(
+        "cp.async.wait_group",
+        |text| {
+            let groups: u32 = text.rsplit(' ').next()?.parse().ok()?;
+            // The waits for everything drain the pipeline at its end, after its last load.
+            (groups > 0).then(|| format!("cp.async.wait_group {}", groups + 1))
+        },
+        &[
+            "asynchronous copy not waited for",
+            "data race in shared memory",
+            "read of uninitialised memory",
+        ],
+    );
+    assert!(found >= 16, "{found} waits in all");
+}
+
+#[test]
+fn a_bound_that_is_off_by_one_is_noticed() {
+    // The guard in front of the lecture's loops: i < n becomes i <= n.
+    let all = plain(Target::Sm80);
+    let module = ptx(Target::Sm80);
+    for name in ["copy_scalar", "saxpy_scalar", "triad_scalar"] {
+        let entries = entries(&module.text);
+        let entry = entries.iter().find(|entry| entry.name == name).unwrap();
+        let cases: Vec<&Case> = all
+            .iter()
+            .filter(|case| case.launch().entry == name)
+            .collect();
+        let loosened = entry.each("setp.", |text| {
+            let loose = text.replace("setp.ge.u64", "setp.gt.u64");
+            let loose = loose.replace("setp.lt.u64", "setp.le.u64");
+            (loose != text).then_some(loose)
+        });
+        let found = diagnosis(&loosened[0], Target::Sm80, &cases).expect(name);
+        assert!(found.contains("access out of bounds"), "{found}");
+        assert!(found.contains("of `operand"), "{found}");
+    }
+}

@@ -1,0 +1,165 @@
+//! What is run on the VM, and on which GPUs it pretends to be.
+
+use rooftrace::device::vm::{Target, describe};
+use rooftrace::device::{DeviceInfo, DeviceKind};
+use rooftrace::kernels::size::{Size, parse_sizes};
+use rooftrace::kernels::{Argument, Data, KernelId, Launch, Problem, SizeKind};
+use std::collections::BTreeMap;
+
+/// A problem on a GPU that says `info` of itself.
+#[derive(Clone)]
+pub struct Case {
+    pub info: DeviceInfo,
+    pub problem: Problem,
+}
+
+impl Case {
+    /// The launch that the kernel plans there.
+    pub fn launch(&self) -> Launch {
+        let kernel = self.problem.kernel.kernel();
+        let launch = kernel.launch(&self.problem, &self.info);
+        launch.unwrap_or_else(|error| panic!("{self}: {error}"))
+    }
+
+    /// FLOPs of the work model.
+    pub fn cost(&self) -> u64 {
+        let kernel = self.problem.kernel.kernel();
+        kernel.work(&self.problem, &self.info).unwrap().flops
+    }
+}
+
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (p, info) = (&self.problem, &self.info);
+        let (kernel, variant, size) = (p.kernel.name(), p.variant, p.size);
+        let shared = info.shared_bytes_per_block.unwrap_or(0);
+        let units = info.units;
+        write!(
+            f,
+            "{kernel} {variant} {size} on {units} SMs with {shared} B"
+        )
+    }
+}
+
+/// Sizes around vectors, warps, blocks and tiles. Rows of B and C are aligned to 16 bytes in some
+/// of the matrices and not in others.
+fn sizes(kind: SizeKind) -> &'static str {
+    match kind {
+        SizeKind::Elements => "1,5,127,1000,4097",
+        SizeKind::Matrix => "1,17,64,3x5x7,1x1x300,65x33x40,129x65x70,130x260x36,40x44x200",
+    }
+}
+
+/// GPUs of few multiprocessors and less shared memory: other tiles are chosen there, and work that
+/// is shared out is cut elsewhere.
+pub fn smaller(target: Target) -> Vec<DeviceInfo> {
+    let mut infos = Vec::new();
+    for units in [1, 2, 3, 5] {
+        for kib in [227, 163, 99, 64] {
+            infos.push(DeviceInfo {
+                units,
+                shared_bytes_per_block: Some(kib << 10),
+                ..describe(target)
+            });
+        }
+    }
+    infos
+}
+
+fn problem(kernel: KernelId, variant: &'static str, size: Size) -> Problem {
+    Problem {
+        kernel,
+        variant,
+        size,
+        seed: 7,
+        data: Data::Random,
+    }
+}
+
+/// Every kernel, variant and size on the GPU of the target, the cheapest first.
+pub fn plain(target: Target) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    for id in KernelId::ALL {
+        let kernel = id.kernel();
+        for variant in kernel.variants(DeviceKind::Vm) {
+            let sizes = parse_sizes(sizes(kernel.size_kind()), kernel.size_kind()).unwrap();
+            cases.extend(sizes.into_iter().map(|size| Case {
+                info: describe(target),
+                problem: problem(id, variant.name, size),
+            }));
+        }
+    }
+    cases.sort_by_key(Case::cost);
+    cases
+}
+
+/// The way in which a launch shares work out, as far as it can be told from outside: for each
+/// number behind the operands and the sides whether it is 0, 1 or more, and its remainder over the
+/// stages of a pipeline.
+type Way = (&'static str, bool, bool, Vec<(u32, u32)>);
+
+fn way(launch: &Launch, stages: u32) -> Way {
+    /// Parameters of a matrix product: three operands, three sides.
+    const PRODUCT: usize = 6;
+    let numbers = launch.arguments.iter().skip(PRODUCT);
+    let numbers = numbers.filter_map(|argument| match *argument {
+        Argument::U32(value) => Some((value.min(2), value % stages)),
+        _ => None,
+    });
+    let (cut, several) = (launch.scratch_bytes > 0, launch.grid > 1);
+    (launch.entry, cut, several, numbers.collect())
+}
+
+/// Products for which the default variant gives a block several tiles, and a tile several blocks:
+/// of each way to do that, in every tile shape, the cheapest, the cheapest of all first.
+///
+/// They are searched, because which shape is chosen where is a matter of tuning.
+pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
+    let sides = |text| parse_sizes(text, SizeKind::Elements).unwrap();
+    let all = [
+        sides("20,40,64,96,128,130,200,300"),
+        sides("36,37,64,65,128,129,200,253,260,261,520"),
+        sides("8,20,36,70,136,300,400,432,520,624"),
+    ];
+    let mut found: BTreeMap<Way, Case> = BTreeMap::new();
+    for id in KernelId::ALL {
+        let kernel = id.kernel();
+        if kernel.size_kind() != SizeKind::Matrix {
+            continue;
+        }
+        let variants = kernel.variants(DeviceKind::Vm);
+        let variant = variants.last().unwrap().name;
+        for info in smaller(target) {
+            for size in products(&all) {
+                let case = Case {
+                    info: info.clone(),
+                    problem: problem(id, variant, size),
+                };
+                let way = way(&case.launch(), stages);
+                let dearer = |known: &Case| known.cost() > case.cost();
+                if found.get(&way).is_none_or(dearer) {
+                    found.insert(way, case);
+                }
+            }
+        }
+    }
+    let mut cases: Vec<Case> = found.into_values().collect();
+    cases.sort_by_key(Case::cost);
+    cases
+}
+
+fn products(sides: &[Vec<Size>; 3]) -> Vec<Size> {
+    let number = |size: &Size| match *size {
+        Size::Elements(n) => n,
+        Size::Matrix { .. } => unreachable!("sides are plain numbers"),
+    };
+    let mut sizes = Vec::new();
+    for m in sides[0].iter().map(number) {
+        for n in sides[1].iter().map(number) {
+            for k in sides[2].iter().map(number) {
+                sizes.push(Size::Matrix { m, n, k });
+            }
+        }
+    }
+    sizes
+}

@@ -1,0 +1,65 @@
+//! Counts against models, for every kernel and variant.
+
+use super::cases::smaller;
+use super::ptx;
+use rooftrace::count::count;
+use rooftrace::device::DeviceKind;
+use rooftrace::device::vm::{Target, VmDevice, describe};
+use rooftrace::kernels::size::parse_sizes;
+use rooftrace::kernels::{Data, KernelId, Problem, Size};
+
+#[test]
+fn counts_and_models_agree_everywhere() {
+    for target in Target::ALL {
+        let few = smaller(target).swap_remove(0);
+        for info in [describe(target), few] {
+            let mut device = VmDevice::with(info, ptx(target)).unwrap();
+            for id in KernelId::ALL {
+                let kernel = id.kernel();
+                // The sizes of `count`, smaller: what is fast there takes long unoptimised.
+                let text = match kernel.counted_sizes().contains('x') {
+                    true => "128,33x70x65",
+                    false => "4096,1003",
+                };
+                for variant in kernel.variants(DeviceKind::Vm) {
+                    for size in parse_sizes(text, kernel.size_kind()).unwrap() {
+                        let problem = Problem {
+                            kernel: id,
+                            variant: variant.name,
+                            size,
+                            seed: 1,
+                            data: Data::Random,
+                        };
+                        let counted = count(&mut device, &problem).unwrap();
+                        let place = format!("{} {} {size}", id.name(), variant.name);
+                        assert_eq!(counted.disagreements(), [""; 0], "{place}");
+                        // The shipped kernels agree to the FLOP and to the byte.
+                        assert_eq!(counted.unexplained_flops(), 0, "{place}");
+                        assert_eq!(counted.unique_bytes(), counted.model.bytes, "{place}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_product_that_starts_from_c_has_an_intensity_of_n_over_8() {
+    let mut device = VmDevice::open(Target::Sm90a).unwrap();
+    for variant in ["naive", "tiled"] {
+        let problem = Problem {
+            kernel: KernelId::Sgemm,
+            variant,
+            size: Size::Matrix {
+                m: 96,
+                n: 96,
+                k: 96,
+            },
+            seed: 1,
+            data: Data::Random,
+        };
+        let counted = count(&mut device, &problem).unwrap();
+        assert_eq!(counted.flops(), 2 * 96 * 96 * 96);
+        assert_eq!(counted.intensity(), 12.0, "{variant}");
+    }
+}

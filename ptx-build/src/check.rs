@@ -6,7 +6,7 @@ use gpu_kernels::params::Entry;
 ///
 /// # Errors
 /// Says what is wrong: another `.target`; an `.extern .func`, which no driver can resolve (a
-/// function of `core` that was not inlined, usually a panic path); local memory (an array
+/// function of `core` that was not inlined, usually a panic path); any call; local memory (an array
 /// that did not stay in registers); a missing or unknown entry; an entry of fused arithmetic
 /// without `fma.rn.f32`; an entry without launch bounds.
 pub fn check(ptx: &str, target: &str, entries: &[Entry]) -> Result<(), String> {
@@ -25,6 +25,12 @@ pub fn check(ptx: &str, target: &str, entries: &[Entry]) -> Result<(), String> {
         return Err(format!(
             "it calls a function that nothing provides: `{line}` (a panic path or a function of \
              core that was not inlined)"
+        ));
+    }
+    if let Some(line) = lines().find(|line| line.starts_with("call")) {
+        return Err(format!(
+            "it calls a function instead of inlining it: `{line}` (a panic path: a division or an \
+             index that the compiler could not prove safe)"
         ));
     }
     if let Some(line) = lines().find(|line| line.starts_with(".local")) {
@@ -114,6 +120,12 @@ mod tests {
     fn an_external_function_is_refused_but_external_shared_memory_is_not() {
         let error = refused(&GOOD.replace(".visible", ".extern .func panic();\n.visible"));
         assert!(error.contains("panic"), "{error}");
+    }
+
+    #[test]
+    fn a_call_is_refused() {
+        let error = refused(&GOOD.replace("\tret;", "\tcall.uni panic_const_div_by_zero, ();"));
+        assert!(error.contains("panic_const_div_by_zero"), "{error}");
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
                         #[inline(always)]
                         || {
                             for (y, x) in y.iter_mut().zip(x) {
-                                *y += SCALAR * x;
+                                *y = x.mul_add(SCALAR, *y);
                             }
                         },
                     );
@@ -52,7 +52,7 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
                     #[inline(always)]
                     || {
                         for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
-                            *a = SCALAR * c + b;
+                            *a = c.mul_add(SCALAR, *b);
                         }
                     },
                 );

@@ -37,8 +37,9 @@ impl Schedule {
     #[inline(always)]
     fn block_of(&self, k_tile: u32) -> u32 {
         let long = self.extra * (self.share + 1);
-        // SAFETY: k tiles are left, so the shares are not empty; the division can't panic.
-        unsafe { core::hint::assert_unchecked(self.share != 0) };
+        // SAFETY: k tiles are left, so the shares are not empty, and a share is a part of the
+        // k tiles, whose number fits in 32 bits; neither division can panic.
+        unsafe { core::hint::assert_unchecked(self.share != 0 && self.share != u32::MAX) };
         if k_tile < long { k_tile / (self.share + 1) } else { self.extra + (k_tile - long) / self.share }
     }
 

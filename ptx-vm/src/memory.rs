@@ -328,7 +328,6 @@ mod tests {
             assert_eq!(out[start as usize..], all[start as usize..]);
             assert!(out[..start as usize].iter().all(|byte| *byte == 0xff));
         }
-        memory.write(p, &all).unwrap();
         assert!(memory.open_only(p.offset(4), 7).is_err());
         memory.open_only(p.offset(4), 6).unwrap();
         // The host reads what is closed to kernels.

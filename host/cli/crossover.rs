@@ -3,6 +3,7 @@
 use super::error::CliError;
 use super::nearest::unknown;
 use super::render::{Cell, Column, CommandError, Common, Format, Sheet};
+use crate::kernels::KernelId;
 use crate::record::{self, Row};
 use crate::roofline::crossover::{Claim, Crossover, claims};
 use crate::roofline::units::significant;
@@ -52,9 +53,6 @@ const COLUMNS: [Column; 10] = [
     ("testable_with", Some("Testable with")),
     ("assumption", None),
 ];
-
-/// Kernels that a claim names and that the registry does not have.
-const TENSOR_KERNELS: [&str; 3] = ["gemm-mixed", "gemm-bf16", "gemm-tf32"];
 
 /// Writes the predictions; below the table, what each assumes.
 ///
@@ -178,10 +176,12 @@ fn explain(claims: &[Claim], gpu: &Gpu, out: &mut dyn Write) -> std::io::Result<
             writeln!(out, "{}: assumes that {}.", claim.label, claim.assumption)?;
         }
     }
-    let missing: Vec<&str> = TENSOR_KERNELS
-        .into_iter()
-        .filter(|kernel| claims.iter().any(|claim| claim.tested_by == *kernel))
-        .collect();
+    let mut missing: Vec<&str> = Vec::new();
+    for name in claims.iter().map(|claim| claim.tested_by) {
+        if !missing.contains(&name) && !KernelId::ALL.iter().any(|id| id.name() == name) {
+            missing.push(name);
+        }
+    }
     if !missing.is_empty() {
         writeln!(
             out,

@@ -1,7 +1,7 @@
 //! The operands of a problem on a device, between guard bands.
 
 use super::{Data, Problem};
-use crate::device::{Buffer, Device, DeviceError, DeviceInfo, Fill, Region, Result};
+use crate::device::{Device, DeviceError, DeviceInfo, Fill, Region, Result};
 use crate::roofline::work::WorkError;
 
 /// What a kernel does with an operand.
@@ -215,10 +215,5 @@ impl<'a> Bench<'a> {
     /// Facts about the device.
     pub fn info(&self) -> &DeviceInfo {
         self.device.info()
-    }
-
-    /// A buffer of an operand, for tests that plant faults.
-    pub fn buffer(&self, operand: usize) -> Buffer {
-        self.operands[operand].buffer
     }
 }

@@ -3,7 +3,7 @@
 
 use rooftrace::device::cuda::{CudaDevice, Ptx};
 use rooftrace::device::{CacheState, Device, DeviceChoice, DeviceError, DeviceKind, open};
-use rooftrace::kernels::{Bench, Data, KernelId, Problem, Size, Variant};
+use rooftrace::kernels::{Bench, Data, Form, KernelId, Problem, Size, Variant};
 use rooftrace::measure::Rules;
 use rooftrace::record::{Cache, Row, Status};
 use rooftrace::roofline::db::Database;
@@ -30,6 +30,7 @@ fn problem(kernel: KernelId, variant: &'static str, size: Size, seed: u64) -> Pr
         kernel,
         variant,
         size,
+        form: Form::default(),
         seed,
         data: Data::Random,
     }

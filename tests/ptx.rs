@@ -1,7 +1,7 @@
 //! The embedded PTX as an artefact: what every build ships must hold, for both targets. Where
 //! ptxas is at hand, what it makes of it as well.
 
-use gpu_kernels::params::{ENTRIES, Entry};
+use gpu_kernels::params::Entry;
 use rooftrace::device::cuda::Ptx;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ fn each_module_is_for_its_target_alone() {
 fn the_entries_are_those_of_the_table_and_no_others() {
     for ptx in modules() {
         let found: Vec<&str> = kernels(&ptx).into_keys().collect();
-        let expected: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+        let expected: Vec<&str> = Entry::of(&ptx.target).map(|entry| entry.name).collect();
         // Both are in alphabetical order.
         assert_eq!(found, expected, "{}", ptx.target);
         assert_eq!(ptx.text.matches(".entry ").count(), expected.len());
@@ -141,15 +141,18 @@ fn nothing_is_left_to_be_linked_and_nothing_lives_in_local_memory() {
 fn launch_bounds_are_those_of_the_table() {
     for ptx in modules() {
         let kernels = kernels(&ptx);
-        for entry in ENTRIES {
+        for entry in Entry::of(&ptx.target) {
             let head = &kernels[entry.name].head;
             let [x, y, z] = entry.max_threads;
             let bounds = |line: &&&str| line.starts_with('.') && !line.starts_with(".param");
             let found: Vec<&str> = head.iter().filter(bounds).copied().collect();
-            let expected = [
+            let mut expected = vec![
                 format!(".maxntid {x}, {y}, {z}"),
                 format!(".minnctapersm {}", entry.min_blocks_per_sm),
             ];
+            if entry.cluster > 1 {
+                expected.push(format!(".reqnctapercluster {}, 1, 1", entry.cluster));
+            }
             assert_eq!(found, expected, "{} of {}", entry.name, ptx.target);
         }
     }
@@ -159,7 +162,7 @@ fn launch_bounds_are_those_of_the_table() {
 fn fused_entries_fuse_every_multiply_and_add_of_their_loops() {
     for ptx in modules() {
         let kernels = kernels(&ptx);
-        for entry in ENTRIES.iter().filter(|entry| entry.fused) {
+        for entry in Entry::of(&ptx.target).filter(|entry| entry.fused) {
             let kernel = &kernels[entry.name];
             assert!(kernel.count("fma.rn.f32") > 0, "{}", entry.name);
             // A loop around others also holds what is added between them (C, partial sums).
@@ -238,10 +241,7 @@ fn vector_kernels_move_16_bytes_at_a_time() {
             assert!(kernel.count("ld.global.v4.f32") >= plain * least, "{name}");
             assert!(kernel.count("st.global.v4.f32") >= least, "{name}");
         }
-        for entry in ENTRIES
-            .iter()
-            .filter(|entry| entry.name.ends_with("_scalar"))
-        {
+        for entry in Entry::of(&ptx.target).filter(|entry| entry.name.ends_with("_scalar")) {
             assert_eq!(
                 kernels[entry.name].count("ld.global.v4"),
                 0,
@@ -367,7 +367,9 @@ fn the_register_rule_is_the_programming_guides() {
         name: "one",
         max_threads: [threads, 1, 1],
         min_blocks_per_sm,
+        cluster: 1,
         fused: false,
+        only: None,
     };
     assert_eq!(most_registers(&entry(256, 8)), 32);
     assert_eq!(most_registers(&entry(128, 16)), 32);
@@ -390,10 +392,10 @@ fn ptxas_finds_no_spill_and_registers_to_spare() {
     for ptx in modules() {
         let (compiled, said) = compile(&ptxas, &ptx);
         let names: Vec<&str> = compiled.keys().map(String::as_str).collect();
-        let expected: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+        let expected: Vec<&str> = Entry::of(&ptx.target).map(|entry| entry.name).collect();
         assert_eq!(names, expected, "{said}");
         assert!(!said.contains("warning"), "{said}");
-        for entry in ENTRIES {
+        for entry in Entry::of(&ptx.target) {
             let found = &compiled[entry.name];
             let place = format!("{} for {}: {found:?}", entry.name, ptx.target);
             assert_eq!((found.spill_stores, found.spill_loads), (0, 0), "{place}");

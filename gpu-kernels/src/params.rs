@@ -193,8 +193,22 @@ pub struct Entry {
     pub max_threads: [u32; 3],
     /// `.minnctapersm`: blocks per multiprocessor that its registers must leave room for.
     pub min_blocks_per_sm: u32,
+    /// `.reqnctapercluster`: neighbouring blocks that run at the same time and reach each other's
+    /// shared memory; 1 for none. The grid is a multiple of it.
+    pub cluster: u32,
     /// Whether its arithmetic must be fused: at least one `fma.rn.f32` in the PTX.
     pub fused: bool,
+    /// The only target that has it, if it uses instructions of that target alone.
+    pub only: Option<&'static str>,
+}
+
+impl Entry {
+    /// The entries of a target's PTX.
+    pub fn of(target: &str) -> impl Iterator<Item = &'static Entry> + '_ {
+        ENTRIES
+            .iter()
+            .filter(move |entry| entry.only.is_none_or(|only| only == target))
+    }
 }
 
 /// Describes an entry with a one-dimensional block.
@@ -203,7 +217,9 @@ const fn entry(name: &'static str, threads: u32, min_blocks_per_sm: u32, fused: 
         name,
         max_threads: [threads, 1, 1],
         min_blocks_per_sm,
+        cluster: 1,
         fused,
+        only: None,
     }
 }
 
@@ -218,8 +234,13 @@ pub const ENTRIES: &[Entry] = &[
     entry("copy_scalar", SCALAR_BLOCK, 8, false),
     entry("copy_vector", STREAM_BLOCK, 16, false),
     entry("fill_bits", SUPPORT_BLOCK, 8, false),
+    entry("fill_bits_16", SUPPORT_BLOCK, 8, false),
     entry("fill_integers", SUPPORT_BLOCK, 8, false),
+    entry("fill_integers_bf16", SUPPORT_BLOCK, 8, false),
+    entry("fill_signs", SUPPORT_BLOCK, 8, false),
+    entry("fill_signs_bf16", SUPPORT_BLOCK, 8, false),
     entry("fill_uniform", SUPPORT_BLOCK, 8, false),
+    entry("fill_uniform_bf16", SUPPORT_BLOCK, 8, false),
     entry("fma_chains", FMA_BLOCK, FMA_BLOCKS_PER_SM, true),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),
@@ -231,7 +252,9 @@ pub const ENTRIES: &[Entry] = &[
         name: "sgemm_naive",
         max_threads: [NAIVE_TILE, NAIVE_TILE, 1],
         min_blocks_per_sm: 8,
+        cluster: 1,
         fused: true,
+        only: None,
     },
     entry("sgemm_register", REGISTER_BLOCK, 2, true),
     tile_entry("sgemm_small", SMALL),
@@ -242,7 +265,9 @@ pub const ENTRIES: &[Entry] = &[
         name: "sgemm_tiled",
         max_threads: [TILED_TILE, TILED_TILE, 1],
         min_blocks_per_sm: 2,
+        cluster: 1,
         fused: true,
+        only: None,
     },
     tile_entry("sgemm_wide", WIDE),
     tile_entry("sgemm_wide_any", WIDE_ANY),

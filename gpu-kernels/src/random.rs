@@ -35,6 +35,30 @@ pub const fn integer(seed: u64, index: u64) -> f32 {
     (((top32 * span) >> 32) as i32 - INTEGER_MAX as i32) as f32
 }
 
+/// 1 or -1 with equal chance in one element of `one_in` on average, 0 in the others: sums of
+/// products stay so small that narrow storage holds them exactly.
+#[inline(always)]
+pub const fn sign(seed: u64, index: u64, one_in: u32) -> f32 {
+    let random = bits(seed, index);
+    let hit = ((random >> 32) * one_in as u64) >> 32 == 0;
+    match (hit, random & 1) {
+        (false, _) => 0.0,
+        (true, 0) => 1.0,
+        (true, _) => -1.0,
+    }
+}
+
+/// Bits of the bfloat16 nearest to a number that is not NaN, ties to even; a NaN keeps its upper
+/// half.
+#[inline(always)]
+pub const fn bf16_bits(value: f32) -> u16 {
+    let bits = value.to_bits();
+    if value.is_nan() {
+        return (bits >> 16) as u16;
+    }
+    ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16
+}
+
 /// An independent stream for operand `stream` of a run with `seed`.
 pub const fn stream(seed: u64, stream: u64) -> u64 {
     bits(seed ^ 0x726f_6f66_7472_6163, stream)

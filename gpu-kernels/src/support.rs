@@ -3,46 +3,47 @@
 
 use crate::gpu::thread;
 use crate::ptx::special::{clock64, globaltimer};
-use crate::random::{integer, uniform};
+use crate::random::{bf16_bits, integer, sign, uniform};
 use crate::stream::grid_stride;
 
-kernel! {
+/// Defines the fill of an element type: element i becomes a function of i.
+macro_rules! fills {
+    ($($(#[$doc:meta])* $name:ident: $ty:ty, $arg:ident: $arg_ty:ty $(, $more:ident: $more_ty:ty)? => |$i:ident| $value:expr;)*) => {
+        $(
+            kernel! {
+                $(#[$doc])*
+                ///
+                /// # Safety
+                /// `out` holds `n` elements.
+                pub unsafe fn $name(out: *mut $ty, n: usize, $arg: $arg_ty $(, $more: $more_ty)?) {
+                    grid_stride(n, |index| {
+                        let $i = index as u64;
+                        // SAFETY: index < n.
+                        unsafe { *out.add(index) = $value }
+                    });
+                }
+            }
+        )*
+    };
+}
+
+fills! {
     /// Writes the 32-bit pattern `value` to `n` elements.
-    ///
-    /// # Safety
-    /// `out` holds `n` elements.
-    pub unsafe fn fill_bits(out: *mut u32, n: usize, value: u32) {
-        grid_stride(n, |i| {
-            // SAFETY: i < n.
-            unsafe { *out.add(i) = value }
-        });
-    }
-}
-
-kernel! {
-    /// Fills `n` elements with [`uniform`] of `seed` and the element's index.
-    ///
-    /// # Safety
-    /// `out` holds `n` elements.
-    pub unsafe fn fill_uniform(out: *mut f32, n: usize, seed: u64) {
-        grid_stride(n, |i| {
-            // SAFETY: i < n.
-            unsafe { *out.add(i) = uniform(seed, i as u64) }
-        });
-    }
-}
-
-kernel! {
-    /// Fills `n` elements with [`integer`] of `seed` and the element's index.
-    ///
-    /// # Safety
-    /// `out` holds `n` elements.
-    pub unsafe fn fill_integers(out: *mut f32, n: usize, seed: u64) {
-        grid_stride(n, |i| {
-            // SAFETY: i < n.
-            unsafe { *out.add(i) = integer(seed, i as u64) }
-        });
-    }
+    fill_bits: u32, value: u32 => |_i| value;
+    /// Fills `n` f32 elements with [`uniform`] of `seed` and the element's index.
+    fill_uniform: f32, seed: u64 => |i| uniform(seed, i);
+    /// Fills `n` f32 elements with [`integer`] of `seed` and the element's index.
+    fill_integers: f32, seed: u64 => |i| integer(seed, i);
+    /// Fills `n` f32 elements with [`sign`] of `seed`, the element's index and `one_in`.
+    fill_signs: f32, seed: u64, one_in: u32 => |i| sign(seed, i, one_in);
+    /// Writes the 16-bit pattern `value` to `n` elements.
+    fill_bits_16: u16, value: u32 => |_i| value as u16;
+    /// Fills `n` bfloat16 elements with [`uniform`] of `seed` and the element's index.
+    fill_uniform_bf16: u16, seed: u64 => |i| bf16_bits(uniform(seed, i));
+    /// Fills `n` bfloat16 elements with [`integer`] of `seed` and the element's index.
+    fill_integers_bf16: u16, seed: u64 => |i| bf16_bits(integer(seed, i));
+    /// Fills `n` bfloat16 elements with [`sign`] of `seed`, the element's index and `one_in`.
+    fill_signs_bf16: u16, seed: u64, one_in: u32 => |i| bf16_bits(sign(seed, i, one_in));
 }
 
 kernel! {

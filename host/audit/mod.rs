@@ -15,7 +15,7 @@ pub mod judge;
 
 use crate::device::{CacheState, Device, DeviceError, DeviceInfo, DeviceKind, Result};
 use crate::kernels::size::parse_sizes;
-use crate::kernels::{Bench, Data, KernelId, Problem, Size, bench};
+use crate::kernels::{Bench, Data, Form, KernelId, Problem, Size, bench};
 use crate::measure::{Measurement, Rules, Subject, measure};
 use crate::record::Cache;
 use crate::roofline::db::Database;
@@ -121,6 +121,7 @@ impl Audit {
             kernel,
             variant: entry.variants(info.kind).last().map_or("", |v| v.name),
             size,
+            form: Form::default(),
             seed: self.seed,
             data,
         };

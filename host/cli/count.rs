@@ -7,7 +7,7 @@ use super::sweep::request::{kernels, sizes};
 use crate::count::{self, Counted, TOLERANCE};
 use crate::device::DeviceKind;
 use crate::device::vm::{Target, VmDevice};
-use crate::kernels::{Data, KernelId, Problem, Size};
+use crate::kernels::{Data, Form, KernelId, Problem, Size};
 use crate::roofline::units::{engineering, grouped};
 use std::io::Write;
 
@@ -98,6 +98,7 @@ fn plan(args: &CountArgs) -> Result<Vec<Problem>, CliError> {
                 kernel: id,
                 variant,
                 size,
+                form: Form::default(),
                 // Counts do not depend on the data.
                 seed: 1,
                 data: Data::Random,

@@ -15,7 +15,7 @@ use super::error::CliError;
 use super::render::{Cell, Column, Format, Sheet};
 use super::sweep::request::{kernels, sizes};
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
-use crate::kernels::{Data, KernelId, Problem, Size};
+use crate::kernels::{Data, Form, KernelId, Problem, Size};
 use checks::{Checked, Outcome, Tally};
 use std::io::Write;
 use std::path::PathBuf;
@@ -139,6 +139,7 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
                     kernel: id,
                     variant: variant.name,
                     size,
+                    form: Form::default(),
                     seed: args.seed,
                     data: Data::Random,
                 };
@@ -177,6 +178,7 @@ fn is_dear(kernel: KernelId, size: Size, info: &DeviceInfo) -> bool {
             kernel,
             variant,
             size,
+            form: Form::default(),
             seed: 1,
             data: Data::Random,
         };

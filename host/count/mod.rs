@@ -175,7 +175,7 @@ fn is_beyond(difference: i64, expected: u64) -> bool {
 mod tests {
     use super::*;
     use crate::device::vm::Target;
-    use crate::kernels::{KernelId, Size};
+    use crate::kernels::{Form, KernelId, Size};
 
     fn counted(kernel: KernelId, variant: &'static str, size: Size) -> Counted {
         let mut device = VmDevice::open(Target::Sm90a).unwrap();
@@ -183,6 +183,7 @@ mod tests {
             kernel,
             variant,
             size,
+            form: Form::default(),
             seed: 1,
             data: Data::Random,
         };

@@ -18,7 +18,7 @@ pub mod ncu;
 
 use crate::device::{Device, DeviceError, DeviceInfo, DeviceKind, Result};
 use crate::kernels::size::parse_sizes;
-use crate::kernels::{Bench, Data, KernelId, Problem, Size, bench};
+use crate::kernels::{Bench, Data, Form, KernelId, Problem, Size, bench};
 use ncu::Profile;
 use std::fmt;
 use std::str::FromStr;
@@ -126,6 +126,7 @@ impl Job {
             kernel: self.kernel,
             variant: self.variant,
             size: self.size,
+            form: Form::default(),
             seed,
             data: Data::Random,
         }

@@ -101,18 +101,71 @@ pub struct DeviceInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Buffer(pub usize);
 
-/// Consecutive f32 elements of a buffer.
+/// What an element is stored as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Element {
+    /// IEEE binary32.
+    #[default]
+    F32,
+    /// bfloat16: the upper half of a binary32.
+    Bf16,
+}
+
+impl Element {
+    /// Bytes of one.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Element::F32 => 4,
+            Element::Bf16 => 2,
+        }
+    }
+
+    /// Name in the columns `storage` and `out_type`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Element::F32 => "f32",
+            Element::Bf16 => "bf16",
+        }
+    }
+
+    /// `value` as it is stored: rounded to nearest, ties to even.
+    pub fn round(self, value: f32) -> f32 {
+        match self {
+            Element::F32 => value,
+            Element::Bf16 => widen(narrow(value)),
+        }
+    }
+}
+
+/// The bfloat16 nearest to `value`, ties to even (`cvt.rn.bf16.f32`).
+pub fn narrow(value: f32) -> u16 {
+    gpu_kernels::random::bf16_bits(value)
+}
+
+/// The value of a bfloat16.
+pub fn widen(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
+/// Consecutive elements of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
     /// Buffer they lie in.
     pub buffer: Buffer,
-    /// Bytes from the start of the buffer to the first element, a multiple of 4.
+    /// Bytes from the start of the buffer to the first element, a multiple of an element's.
     pub offset: u64,
     /// Number of elements.
     pub elements: u64,
+    /// What each is stored as.
+    pub element: Element,
 }
 
 impl Region {
+    /// Bytes of its elements.
+    pub fn bytes(self) -> u64 {
+        self.element.bytes() * self.elements
+    }
+
     /// The `elements` elements from `first` on.
     ///
     /// # Panics
@@ -123,22 +176,53 @@ impl Region {
             "slice of a region past its end"
         );
         Region {
-            offset: self.offset + 4 * first,
+            offset: self.offset + self.element.bytes() * first,
             elements,
             ..self
         }
     }
 }
 
-/// What a region is filled with.
+/// What a region is filled with. Where an element is narrower than 32 bits it holds the f32
+/// rounded to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fill {
-    /// The same 32 bits in every element.
+    /// The same bits in every element: all 32 of an f32, the upper 16 of a bfloat16.
     Bits(u32),
     /// [`gpu_kernels::random::uniform`] of the seed and the element's index.
     Uniform(u64),
     /// [`gpu_kernels::random::integer`] of the seed and the element's index.
     Integers(u64),
+    /// [`gpu_kernels::random::sign`] of the seed, the element's index and `one_in`: one element in
+    /// so many is 1 or -1, the others are 0.
+    Signs {
+        /// The seed.
+        seed: u64,
+        /// How many elements there are to one that is not 0, on average.
+        one_in: u32,
+    },
+}
+
+impl Fill {
+    /// Element `index` of the fill as an f32, not yet rounded to the element's width.
+    pub fn value(self, index: u64) -> f32 {
+        use gpu_kernels::random::{integer, sign, uniform};
+        match self {
+            Fill::Bits(bits) => f32::from_bits(bits),
+            Fill::Uniform(seed) => uniform(seed, index),
+            Fill::Integers(seed) => integer(seed, index),
+            Fill::Signs { seed, one_in } => sign(seed, index, one_in),
+        }
+    }
+
+    /// Element `index` of the fill as it is stored.
+    pub fn stored(self, element: Element, index: u64) -> f32 {
+        match (self, element) {
+            // A pattern is cut, not rounded: it may be a NaN.
+            (Fill::Bits(bits), Element::Bf16) => f32::from_bits(bits & 0xffff_0000),
+            _ => element.round(self.value(index)),
+        }
+    }
 }
 
 /// State of the last-level cache when a launch starts.
@@ -228,13 +312,15 @@ pub trait Device {
     /// The driver's error.
     fn fill(&mut self, region: Region, fill: Fill) -> Result<()>;
 
-    /// Copies from the region to `to`, whose length is that of the region.
+    /// Copies from the region to `to`, whose length is that of the region; narrower elements are
+    /// widened, which is exact.
     ///
     /// # Errors
     /// The driver's error.
     fn read(&mut self, region: Region, to: &mut [f32]) -> Result<()>;
 
-    /// Copies `from`, whose length is that of the region, to the region.
+    /// Copies `from`, whose length is that of the region, to the region; for narrower elements
+    /// each is rounded to nearest.
     ///
     /// # Errors
     /// The driver's error.

@@ -1,7 +1,7 @@
 //! The operands of a problem on a device, between guard bands.
 
 use super::{Data, Problem};
-use crate::device::{Device, DeviceError, DeviceInfo, Fill, Region, Result};
+use crate::device::{Device, DeviceError, DeviceInfo, Element, Fill, Region, Result};
 use crate::roofline::work::WorkError;
 
 /// What a kernel does with an operand.
@@ -22,14 +22,23 @@ pub struct OperandSpec {
     pub name: &'static str,
     /// What the kernel does with it.
     pub role: Role,
-    /// Its f32 elements.
+    /// Number of its elements.
     pub elements: u64,
+    /// What each is stored as.
+    pub element: Element,
+}
+
+impl OperandSpec {
+    /// Bytes of the guard band before it, and of the one behind.
+    fn guard_bytes(&self) -> u64 {
+        GUARD_ELEMENTS * self.element.bytes()
+    }
 }
 
 /// Elements of the guard band on either side of an operand.
 pub const GUARD_ELEMENTS: u64 = 1024;
 
-/// What a guard band holds: a NaN that no kernel here produces.
+/// What a guard band holds: a NaN that no kernel here produces, also as a bfloat16.
 pub const GUARD_BITS: u32 = 0x7fed_c0de;
 
 /// What a pure output holds before a verified run: another such NaN.
@@ -54,7 +63,7 @@ pub fn bytes_needed(problem: &Problem, info: &DeviceInfo) -> std::result::Result
     specs.iter().try_fold(0u64, |sum, spec| {
         spec.elements
             .checked_add(2 * GUARD_ELEMENTS)
-            .and_then(|elements| elements.checked_mul(4))
+            .and_then(|elements| elements.checked_mul(spec.element.bytes()))
             .and_then(|bytes| sum.checked_add(bytes))
             .ok_or_else(|| WorkError::Overflow {
                 kernel: problem.kernel.name(),
@@ -79,7 +88,7 @@ pub fn bytes_moved(
         specs
             .iter()
             .filter(|spec| roles.contains(&spec.role))
-            .map(|spec| spec.elements * 4)
+            .map(|spec| spec.elements * spec.element.bytes())
             .sum()
     };
     Ok((
@@ -101,11 +110,13 @@ impl<'a> Bench<'a> {
             .map_err(|error| DeviceError::Unsupported(error.to_string()))?;
         let mut operands = Vec::with_capacity(specs.len());
         for spec in &specs {
-            let buffer = device.alloc(4 * (spec.elements + 2 * GUARD_ELEMENTS))?;
+            let bytes = spec.elements * spec.element.bytes() + 2 * spec.guard_bytes();
+            let buffer = device.alloc(bytes)?;
             operands.push(Region {
                 buffer,
-                offset: 4 * GUARD_ELEMENTS,
+                offset: spec.guard_bytes(),
                 elements: spec.elements,
+                element: spec.element,
             });
         }
         let bench = Bench {
@@ -190,7 +201,8 @@ impl<'a> Bench<'a> {
         for operand in 0..self.operands.len() {
             for (guard, side) in self.guards(operand).into_iter().zip(["before", "behind"]) {
                 self.device.read(guard, &mut host)?;
-                if let Some(at) = host.iter().position(|value| value.to_bits() != GUARD_BITS) {
+                let intact = Fill::Bits(GUARD_BITS).stored(guard.element, 0).to_bits();
+                if let Some(at) = host.iter().position(|value| value.to_bits() != intact) {
                     return Ok(Err(format!(
                         "wrote outside operand {}: element {at} of the guard band {side} it",
                         self.specs[operand].name
@@ -205,11 +217,11 @@ impl<'a> Bench<'a> {
     fn guards(&self, operand: usize) -> [Region; 2] {
         let region = self.operands[operand];
         let guard = |offset| Region {
-            buffer: region.buffer,
             offset,
             elements: GUARD_ELEMENTS,
+            ..region
         };
-        [guard(0), guard(region.offset + 4 * region.elements)]
+        [guard(0), guard(region.offset + region.bytes())]
     }
 
     /// Facts about the device.

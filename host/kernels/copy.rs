@@ -5,7 +5,7 @@ use super::{
     Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, Role,
     SizeKind, Variant, stream,
 };
-use crate::device::{self, DeviceInfo, DeviceKind};
+use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::roofline::work::{self, Storage, Work, WorkError};
 use gpu_kernels::params::COPY_VECTORS;
 use gpu_kernels::random::uniform;
@@ -59,11 +59,13 @@ impl Kernel for Copy {
                 name: "a",
                 role: Role::In,
                 elements,
+                element: Element::F32,
             },
             OperandSpec {
                 name: "b",
                 role: Role::Out,
                 elements,
+                element: Element::F32,
             },
         ])
     }

@@ -59,13 +59,14 @@ mod tests {
     use crate::device::Device;
     use crate::device::cpu::CpuDevice;
     use crate::device::vm::VmDevice;
-    use crate::kernels::{Data, KernelId, Problem, Size};
+    use crate::kernels::{Data, Form, KernelId, Problem, Size};
 
     fn of(device: &mut dyn Device, kernel: KernelId, size: u64, seed: u64) -> Fingerprint {
         let problem = Problem {
             kernel,
             variant: kernel.kernel().variants(device.info().kind)[0].name,
             size: Size::Elements(size),
+            form: Form::default(),
             seed,
             data: Data::Random,
         };

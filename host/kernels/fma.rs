@@ -5,7 +5,7 @@ use super::{
     Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
     Surplus, Variant,
 };
-use crate::device::{self, DeviceInfo, DeviceKind};
+use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::roofline::work::{self, Work, WorkError};
 use gpu_kernels::params::{FMA_ADDEND, FMA_BLOCK, FMA_BLOCKS_PER_SM, FMA_CHAINS, FMA_MULTIPLIER};
 use gpu_kernels::random::uniform;
@@ -133,6 +133,7 @@ impl Kernel for Fma {
             name: "out",
             role: Role::Out,
             elements: threads(device),
+            element: Element::F32,
         }])
     }
 

@@ -22,10 +22,10 @@ pub mod triad;
 pub mod verify;
 
 pub use bench::{Bench, OperandSpec, Role};
-pub use problem::{Data, KernelId, Problem, Size, SizeKind};
+pub use problem::{Data, Form, KernelId, Problem, Size, SizeKind};
 pub use verify::Check;
 
-use crate::device::{self, DeviceInfo, DeviceKind};
+use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::roofline::work::{Work, WorkError};
 
 /// One step of a kernel's ladder.
@@ -61,12 +61,46 @@ pub enum Argument {
     Operand(usize),
     /// Address of the scratch memory.
     Scratch,
+    /// Address of an encoded tensor map.
+    TensorMap(TensorMap),
     /// A 32-bit unsigned integer.
     U32(u32),
     /// A 64-bit unsigned integer.
     U64(u64),
     /// A single-precision number.
     F32(f32),
+}
+
+/// What a bulk tensor copy moves: a box of a row-major matrix, one of a batch of such matrices
+/// that lie one behind the other (CUDA driver API, `cuTensorMapEncodeTiled`).
+///
+/// Rows are 16-byte aligned; a box's rows are at most 128 bytes and land in shared memory with the
+/// 128-byte swizzle. Elements outside the matrix are read as 0 and not written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TensorMap {
+    /// Where the matrices lie.
+    pub matrix: Place,
+    /// What an element is stored as.
+    pub element: Element,
+    /// Elements of a row.
+    pub columns: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Matrices.
+    pub batch: u64,
+    /// Columns of the box.
+    pub box_columns: u32,
+    /// Rows of the box, at most 256.
+    pub box_rows: u32,
+}
+
+/// Where a matrix lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Place {
+    /// The operand with this index.
+    Operand(usize),
+    /// The scratch memory, so many bytes from its start.
+    Scratch(u64),
 }
 
 /// FLOPs that a launch on a GPU executes beyond its work model: what [`crate::count`] must find.
@@ -112,6 +146,27 @@ pub trait Kernel: Sync {
     /// Unit that does its arithmetic, the column `pipe`.
     fn pipe(&self) -> &'static str {
         "fp32"
+    }
+
+    /// What its inputs are stored as.
+    fn storage(&self) -> Element {
+        Element::F32
+    }
+
+    /// What its output can be stored as, its own choice first. Never empty.
+    fn outputs(&self) -> &'static [Element] {
+        &[Element::F32]
+    }
+
+    /// For a matrix product: whether it reads C (beta = 1) or not (beta = 0), its own choice
+    /// first. Empty for other kernels.
+    fn betas(&self) -> &'static [bool] {
+        &[]
+    }
+
+    /// Whether a launch takes more than one problem.
+    fn batches(&self) -> bool {
+        false
     }
 
     /// What a size of it counts.
@@ -160,6 +215,15 @@ pub trait Kernel: Sync {
     /// # Errors
     /// Why this size cannot be launched there.
     fn launch(&self, problem: &Problem, device: &DeviceInfo) -> Result<Launch, String>;
+
+    /// Launches that go before [`Kernel::launch`], in order, and count as part of the kernel: what
+    /// prepares its operands in the scratch memory, which all of them share.
+    ///
+    /// # Errors
+    /// Why this size cannot be launched there.
+    fn preparation(&self, _problem: &Problem, _device: &DeviceInfo) -> Result<Vec<Launch>, String> {
+        Ok(Vec::new())
+    }
 
     /// What the kernel is compared with on a GPU under `--baseline cublas`.
     fn library(&self) -> Option<Library> {

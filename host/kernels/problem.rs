@@ -1,7 +1,7 @@
 //! A kernel, a variant and a size: what is run.
 
 pub use super::size::{Size, SizeKind};
-use crate::device::Fill;
+use crate::device::{Element, Fill};
 pub use crate::record::row::Data;
 
 /// The kernels, in the order of `sweep all`.
@@ -54,10 +54,35 @@ pub struct Problem {
     pub variant: &'static str,
     /// Elements, or the three sides of a matrix product.
     pub size: Size,
+    /// What a matrix product is besides its size.
+    pub form: Form,
     /// Seed of the operands.
     pub seed: u64,
     /// Distribution of the operands that are timed.
     pub data: Data,
+}
+
+/// What a matrix product is besides its size: how many of them, and what becomes of C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Form {
+    /// Independent products of a launch, each with operands of its own, one behind the other in
+    /// memory.
+    pub batch: u64,
+    /// Whether it is C = A @ B + C, beta = 1, or C = A @ B, beta = 0.
+    pub reads_c: bool,
+    /// What C is stored as; `None` for the kernel's own choice.
+    pub out: Option<Element>,
+}
+
+impl Default for Form {
+    /// One product, C = A @ B + C.
+    fn default() -> Self {
+        Form {
+            batch: 1,
+            reads_c: true,
+            out: None,
+        }
+    }
 }
 
 /// Stands for the variant where the vendor's library is run instead of a kernel.
@@ -75,6 +100,12 @@ impl Problem {
     /// Whether the vendor's library runs it.
     pub fn is_baseline(&self) -> bool {
         self.variant == BASELINE
+    }
+
+    /// What the output is stored as.
+    pub fn out(&self) -> Element {
+        let own = self.kernel.kernel().outputs()[0];
+        self.form.out.unwrap_or(own)
     }
 
     /// Elements of a vector kernel.

@@ -6,7 +6,7 @@ use super::{
     Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, Role,
     SizeKind, Variant, stream,
 };
-use crate::device::{self, DeviceInfo, DeviceKind};
+use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::roofline::work::{self, Storage, Work, WorkError};
 use gpu_kernels::params::SAXPY_VECTORS;
 use gpu_kernels::random::uniform;
@@ -73,11 +73,13 @@ impl Kernel for Saxpy {
                 name: "x",
                 role: Role::In,
                 elements,
+                element: Element::F32,
             },
             OperandSpec {
                 name: "y",
                 role: Role::InOut,
                 elements,
+                element: Element::F32,
             },
         ])
     }

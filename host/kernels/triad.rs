@@ -7,7 +7,7 @@ use super::{
     Argument, Bench, Check, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
     Variant, stream,
 };
-use crate::device::{self, DeviceInfo, DeviceKind};
+use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::roofline::work::{self, Storage, Work, WorkError};
 use gpu_kernels::params::TRIAD_VECTORS;
 use gpu_kernels::random::uniform;
@@ -61,16 +61,19 @@ impl Kernel for Triad {
                 name: "a",
                 role: Role::Out,
                 elements,
+                element: Element::F32,
             },
             OperandSpec {
                 name: "b",
                 role: Role::In,
                 elements,
+                element: Element::F32,
             },
             OperandSpec {
                 name: "c",
                 role: Role::In,
                 elements,
+                element: Element::F32,
             },
         ])
     }

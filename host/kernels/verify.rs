@@ -1,7 +1,7 @@
 //! References in f64 and error bounds, on the device's real output.
 
 use super::bench::{Bench, POISON_BITS};
-use crate::device::Result;
+use crate::device::{Element, Fill, Result};
 use rayon::prelude::*;
 
 /// Unit roundoff of f32: half the distance from 1 to the next number.
@@ -158,7 +158,10 @@ pub fn elementwise(
 /// Says what is wrong with one element.
 fn describe(output: f32, expected: Reference, worst: &Worst) -> String {
     let index = worst.index;
-    if output.to_bits() == POISON_BITS {
+    if [Element::F32, Element::Bf16]
+        .iter()
+        .any(|&element| output.to_bits() == Fill::Bits(POISON_BITS).stored(element, 0).to_bits())
+    {
         return format!("element {index} was not written");
     }
     format!(

@@ -2,7 +2,7 @@
 
 use super::{Plan, Stop};
 use crate::device::{CacheState, Device, DeviceError, DeviceInfo, DeviceKind};
-use crate::kernels::{Bench, Data, KernelId, Problem, Size};
+use crate::kernels::{Bench, Data, Form, KernelId, Problem, Size};
 use crate::measure::{Measurement, Rules, Subject, measure};
 use crate::roofline::db::Database;
 use crate::roofline::model::{Interval, Roofline};
@@ -136,6 +136,7 @@ fn roof(
         kernel,
         variant: variants.last().map_or("", |variant| variant.name),
         size: Size::Elements(roof_size(kernel, info, free)),
+        form: Form::default(),
         seed: plan.seed,
         data: Data::Random,
     };

@@ -5,7 +5,7 @@ use super::roofs::Roofs;
 use super::visit::{Baseline, Found, Measured};
 use super::{Plan, Point};
 use crate::device::{DeviceInfo, LaunchFacts, Throttle};
-use crate::kernels::{Check, KernelId, Size, bench};
+use crate::kernels::{Check, Size, bench};
 use crate::measure::{Measurement, PLACEMENT_S};
 use crate::record::{Bound, Row, Status};
 use crate::roofline::model;
@@ -57,13 +57,16 @@ pub(super) fn planned(plan: &Plan, point: &Point, info: &DeviceInfo, run: &Prove
         kernel: problem.kernel.name().to_owned(),
         variant: problem.variant.to_owned(),
         pipe: Some(kernel.pipe().to_owned()),
-        storage: Some("f32".to_owned()),
-        out_type: Some("f32".to_owned()),
-        beta: (problem.kernel == KernelId::Sgemm).then_some(1.0),
+        storage: Some(kernel.storage().name().to_owned()),
+        out_type: Some(problem.out().name().to_owned()),
+        beta: (!kernel.betas().is_empty()).then_some(match problem.form.reads_c {
+            true => 1.0,
+            false => 0.0,
+        }),
         m,
         n,
         k,
-        batch: 1,
+        batch: problem.form.batch,
         flops: work.map(|work| work.flops),
         bytes: work.map(|work| work.bytes),
         intensity_flop_per_byte: work.map(Work::intensity),

@@ -20,13 +20,14 @@ pub fn inject(ptx: &str, entries: &[Entry]) -> Result<String, String> {
             .map(|offset| start + offset)
             .ok_or_else(|| format!("entry `{}` has no body", entry.name))?;
         let [x, y, z] = entry.max_threads;
-        text.insert_str(
-            brace,
-            &format!(
-                ".maxntid {x}, {y}, {z}\n.minnctapersm {}\n",
-                entry.min_blocks_per_sm
-            ),
+        let mut bounds = format!(
+            ".maxntid {x}, {y}, {z}\n.minnctapersm {}\n",
+            entry.min_blocks_per_sm
         );
+        if entry.cluster > 1 {
+            bounds.push_str(&format!(".reqnctapercluster {}, 1, 1\n", entry.cluster));
+        }
+        text.insert_str(brace, &bounds);
     }
     Ok(text)
 }
@@ -42,7 +43,9 @@ mod tests {
             name,
             max_threads: [64, 2, 1],
             min_blocks_per_sm: 3,
+            cluster: 1,
             fused: false,
+            only: None,
         }
     }
 

@@ -98,6 +98,8 @@ mod tests {
             max_threads: [64, 1, 1],
             min_blocks_per_sm: 1,
             fused: true,
+            cluster: 1,
+            only: None,
         }]
     }
 

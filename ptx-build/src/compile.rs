@@ -6,6 +6,7 @@
 
 use crate::compiler::Compiler;
 use crate::{Error, TARGETS, bounds, check};
+use gpu_kernels::params::Entry;
 use std::path::Path;
 use std::process::Command;
 
@@ -44,6 +45,7 @@ pub fn all(
             .env("RUSTC_BOOTSTRAP", "1")
             .args(FLAGS)
             .arg(format!("-Ctarget-cpu={target}"))
+            .arg(format!("--cfg={target}"))
             .arg("-L")
             .arg(&core)
             .arg("--extern")
@@ -53,9 +55,10 @@ pub fn all(
             .arg(kernels.join("src/lib.rs")))?;
         let text =
             std::fs::read_to_string(&output).map_err(|e| Error::io("reading", &output, e))?;
-        let text = bounds::inject(&text, gpu_kernels::params::ENTRIES)
+        let entries: Vec<_> = Entry::of(target).copied().collect();
+        let text = bounds::inject(&text, &entries)
             .and_then(|text| {
-                check::check(&text, target, gpu_kernels::params::ENTRIES)?;
+                check::check(&text, target, &entries)?;
                 Ok(text)
             })
             .map_err(|reason| Error::Unusable {

@@ -4,7 +4,7 @@ use rooftrace::device::cpu::CpuDevice;
 use rooftrace::device::{
     CacheState, Device, DeviceInfo, Fill, LaunchFacts, Region, Result, Telemetry,
 };
-use rooftrace::kernels::{Bench, Check, Data, KernelId, Problem, Role, Size};
+use rooftrace::kernels::{Bench, Check, Data, Form, KernelId, Problem, Role, Size};
 
 /// What is done to the output after a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -220,6 +220,7 @@ pub fn problem(kernel: KernelId, size: Size, data: Data) -> Problem {
         kernel,
         variant: kernel.kernel().variants(rooftrace::device::DeviceKind::Cpu)[0].name,
         size,
+        form: Form::default(),
         seed: 7,
         data,
     }

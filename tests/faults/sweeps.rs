@@ -2,7 +2,7 @@
 
 use crate::scripted::{Event, Failure, LAUNCH_S, Scripted};
 use rooftrace::device::{DeviceError, DeviceKind};
-use rooftrace::kernels::{Data, KernelId, Problem, Size};
+use rooftrace::kernels::{Data, Form, KernelId, Problem, Size};
 use rooftrace::measure::Rules;
 use rooftrace::record::{Cache, Row, Status};
 use rooftrace::roofline::db::Database;
@@ -45,6 +45,7 @@ fn plan() -> Plan {
             kernel,
             variant: kernel.kernel().variants(DeviceKind::Cpu)[0].name,
             size,
+            form: Form::default(),
             seed: 3,
             data: Data::Random,
         },

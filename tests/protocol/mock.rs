@@ -1,13 +1,12 @@
 //! A device with memory, right results, and scripted everything else.
 
 use gpu_kernels::params::{FMA_ADDEND, FMA_MULTIPLIER};
-use gpu_kernels::random::{integer, uniform};
 use rooftrace::device::{
     Buffer, CacheState, Device, DeviceError, DeviceInfo, DeviceKind, Fill, LaunchFacts, Region,
     Result, Telemetry,
 };
 use rooftrace::kernels::problem::SCALAR;
-use rooftrace::kernels::{Data, KernelId, Problem, Size, fma};
+use rooftrace::kernels::{Data, Form, KernelId, Problem, Size, fma};
 use rooftrace::measure::Rules;
 use rooftrace::record::{Cache, Row};
 use rooftrace::roofline::db::Database;
@@ -139,11 +138,7 @@ impl Device for Mock {
     fn fill(&mut self, region: Region, fill: Fill) -> Result<()> {
         self.call()?;
         let values: Vec<f32> = (0..region.elements)
-            .map(|index| match fill {
-                Fill::Bits(bits) => f32::from_bits(bits),
-                Fill::Uniform(seed) => uniform(seed, index),
-                Fill::Integers(seed) => integer(seed, index),
-            })
+            .map(|index| fill.value(index))
             .collect();
         self.store(region, &values);
         Ok(())
@@ -294,6 +289,7 @@ pub fn problem(kernel: KernelId, elements: u64) -> Problem {
         kernel,
         variant: "mocked",
         size: Size::Elements(elements),
+        form: Form::default(),
         seed: 1,
         data: Data::Random,
     }

@@ -3,7 +3,7 @@
 use rooftrace::device::vm::{Target, describe};
 use rooftrace::device::{DeviceInfo, DeviceKind};
 use rooftrace::kernels::size::{Size, parse_sizes};
-use rooftrace::kernels::{Argument, Data, KernelId, Launch, Problem, SizeKind};
+use rooftrace::kernels::{Argument, Data, Form, KernelId, Launch, Problem, SizeKind};
 use std::collections::BTreeMap;
 
 /// A problem on a GPU that says `info` of itself.
@@ -71,6 +71,7 @@ fn problem(kernel: KernelId, variant: &'static str, size: Size) -> Problem {
         kernel,
         variant,
         size,
+        form: Form::default(),
         seed: 7,
         data: Data::Random,
     }

@@ -6,7 +6,7 @@ use rooftrace::count::count;
 use rooftrace::device::DeviceKind;
 use rooftrace::device::vm::{Target, VmDevice, describe};
 use rooftrace::kernels::size::parse_sizes;
-use rooftrace::kernels::{Data, KernelId, Problem, Size};
+use rooftrace::kernels::{Data, Form, KernelId, Problem, Size};
 
 #[test]
 fn counts_and_models_agree_everywhere() {
@@ -27,6 +27,7 @@ fn counts_and_models_agree_everywhere() {
                             kernel: id,
                             variant: variant.name,
                             size,
+                            form: Form::default(),
                             seed: 1,
                             data: Data::Random,
                         };
@@ -55,6 +56,7 @@ fn a_product_that_starts_from_c_has_an_intensity_of_n_over_8() {
                 n: 96,
                 k: 96,
             },
+            form: Form::default(),
             seed: 1,
             data: Data::Random,
         };

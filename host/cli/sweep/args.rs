@@ -1,5 +1,6 @@
 //! The raw arguments of `sweep`.
 
+use super::form::Batch;
 use crate::device::DeviceChoice;
 use crate::kernels::KernelId;
 use crate::record::Format;
@@ -32,6 +33,19 @@ pub struct SweepArgs {
     /// auto (the first GPU, or the CPU if there is none), cpu, cuda or cuda:I
     #[arg(short, long, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceChoice,
+
+    /// Independent matrix products a launch: a number, or `auto` for enough to fill the device and
+    /// outgrow its caches (2 GiB of operands and 16 times the last-level cache) [default: 1]
+    #[arg(long, value_name = "N|auto")]
+    pub batch: Option<Batch>,
+
+    /// Factor of C in C = A @ B + beta C: 1 reads C, 0 does not; the kernel's own without it
+    #[arg(long, value_enum, value_name = "BETA")]
+    pub beta: Option<BetaArg>,
+
+    /// What C is stored as; the kernel's own without it
+    #[arg(long, value_enum, value_name = "TYPE")]
+    pub out_type: Option<OutTypeArg>,
 
     /// State of the last-level cache when a launch starts
     #[arg(long, value_enum, default_value = "cold", value_name = "STATE")]
@@ -95,6 +109,26 @@ pub struct SweepArgs {
     /// PTX to load instead of the embedded one (GPU only)
     #[arg(long, value_name = "FILE")]
     pub ptx: Option<PathBuf>,
+}
+
+/// `--beta`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BetaArg {
+    /// C = A @ B.
+    #[value(name = "0")]
+    Zero,
+    /// C = A @ B + C.
+    #[value(name = "1")]
+    One,
+}
+
+/// `--out-type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutTypeArg {
+    /// IEEE binary32.
+    F32,
+    /// bfloat16.
+    Bf16,
 }
 
 /// `--cache`.

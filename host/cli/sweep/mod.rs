@@ -3,10 +3,12 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`args`] | the raw arguments |
+//! | [`form`] | `--batch`, `--beta`, `--out-type` |
 //! | [`request`] | arguments and device become a plan |
 //! | `view` | the table on stdout, the progress on stderr |
 
 pub mod args;
+pub mod form;
 pub mod request;
 mod view;
 

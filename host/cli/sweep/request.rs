@@ -2,11 +2,12 @@
 //! anything is measured.
 
 use super::args::{BaselineArg, CacheArg, DataArg, SweepArgs};
+use super::form::FormArgs;
 use crate::cli::error::CliError;
 use crate::cli::nearest::unknown;
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
 use crate::kernels::size::{Size, parse_sizes};
-use crate::kernels::{Data, KernelId, Problem};
+use crate::kernels::{Data, Form, KernelId, Problem};
 use crate::measure::Rules;
 use crate::record::{Cache, Destination, Format, OnExisting};
 use crate::roofline::db::Database;
@@ -18,6 +19,8 @@ use std::path::PathBuf;
 pub struct Request {
     /// Kernels and their sizes; none means the kernel's own for the device.
     pub kernels: Vec<(KernelId, Option<Vec<Size>>)>,
+    /// `--batch`, `--beta` and `--out-type`.
+    pub form: FormArgs,
     /// `--variant`.
     pub variant: Option<String>,
     /// `--device`.
@@ -66,6 +69,7 @@ impl Request {
             )));
         }
         let ids = kernels(&args.kernels)?;
+        let form = FormArgs::parse(args, &ids)?;
         let kernels = ids
             .into_iter()
             .map(|id| {
@@ -80,6 +84,7 @@ impl Request {
         let by_name = out.as_ref().and_then(|out| Format::of_path(out.path()));
         Ok(Request {
             kernels,
+            form,
             variant: args.variant.clone(),
             device: args.device,
             caches: match args.cache {
@@ -125,13 +130,15 @@ impl Request {
             };
             for variant in self.variants(*id, info.kind)? {
                 for size in &sizes {
-                    let problem = Problem {
+                    let mut problem = Problem {
                         kernel: *id,
                         variant,
                         size: *size,
+                        form: Form::default(),
                         seed: self.seed,
                         data: self.data,
                     };
+                    problem.form = self.form.of(&problem, info)?;
                     id.kernel()
                         .work(&problem, info)
                         .map_err(|error| CliError::Usage(format!("--sizes {size}: {error}")))?;

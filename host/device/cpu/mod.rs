@@ -16,7 +16,6 @@ use super::{
     Telemetry,
 };
 use crate::kernels::Problem;
-use gpu_kernels::random::{integer, uniform};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -46,7 +45,8 @@ impl CpuDevice {
         })
     }
 
-    /// Elements of its buffer that a region covers.
+    /// Elements of its buffer that a region covers. All are f32: no kernel of another storage has
+    /// a variant here.
     fn range(region: Region) -> std::ops::Range<usize> {
         let first = (region.offset / 4) as usize;
         first..first + region.elements as usize
@@ -134,11 +134,7 @@ impl Device for CpuDevice {
             .enumerate()
             .for_each(|(piece, elements)| {
                 for (x, index) in elements.iter_mut().zip((piece * PIECE) as u64..) {
-                    *x = match fill {
-                        Fill::Bits(bits) => f32::from_bits(bits),
-                        Fill::Uniform(seed) => uniform(seed, index),
-                        Fill::Integers(seed) => integer(seed, index),
-                    };
+                    *x = fill.value(index);
                 }
             });
         Ok(())

@@ -1,9 +1,9 @@
 //! Parameters, functions and launches.
 
 use super::library::LibraryCall;
-use super::{CudaDevice, Ptx, call, driver};
+use super::{CudaDevice, Ptx, call, driver, tensor_map};
 use crate::device::{DeviceError, LaunchFacts, Region, Result};
-use crate::kernels::{Argument, Launch, Problem};
+use crate::kernels::{Argument, Launch, Place, Problem, TensorMap};
 use cust::function::{Function, FunctionAttribute};
 use cust::memory::DeviceBuffer;
 use cust::module::Module;
@@ -36,10 +36,17 @@ impl Parameters {
     }
 }
 
-/// What is timed: a launch, or the library call that it is compared with.
+/// What is timed: the launches of a kernel, or the library call that it is compared with.
 pub(super) enum Work {
-    Launch(Resolved),
+    Launches(Launches),
     Library(LibraryCall),
+}
+
+/// The launches of a kernel, in order.
+pub(super) struct Launches {
+    launches: Vec<Resolved>,
+    /// Encoded tensor maps that parameters of the launches point to.
+    _maps: Vec<DeviceBuffer<u64>>,
 }
 
 /// A launch whose function and parameters are known: enqueueing it is one call of the driver.
@@ -94,28 +101,79 @@ impl CudaDevice {
         if problem.is_baseline() {
             return Ok(Work::Library(self.library_call(problem, operands)?));
         }
-        let launch = self.shape(problem)?;
-        let scratch = self.scratch(launch.scratch_bytes)?;
+        let mut shapes = problem
+            .kernel
+            .kernel()
+            .preparation(problem, &self.info)
+            .map_err(DeviceError::Unsupported)?;
+        shapes.push(self.shape(problem)?);
+        let bytes = shapes.iter().map(|launch| launch.scratch_bytes).max();
+        let scratch = self.scratch(bytes.unwrap_or(0))?;
+        let mut maps = Vec::new();
+        let launches = shapes
+            .iter()
+            .map(|launch| self.resolve_launch(launch, operands, scratch, &mut maps))
+            .collect::<Result<_>>()?;
+        Ok(Work::Launches(Launches {
+            launches,
+            _maps: maps,
+        }))
+    }
+
+    /// A launch on these operands and this scratch memory; `maps` receives its tensor maps.
+    fn resolve_launch(
+        &self,
+        launch: &Launch,
+        operands: &[Region],
+        scratch: u64,
+        maps: &mut Vec<DeviceBuffer<u64>>,
+    ) -> Result<Resolved> {
         let function = self.function(launch.entry)?;
-        self.opt_in(&function, &launch)?;
+        self.opt_in(&function, launch)?;
         let parameters = launch
             .arguments
             .iter()
-            .map(|argument| match *argument {
-                Argument::Operand(index) => Parameters::u64(self.address(operands[index])),
-                Argument::Scratch => Parameters::u64(scratch),
-                Argument::U32(value) => Parameters::u32(value),
-                Argument::U64(value) => Parameters::u64(value),
-                Argument::F32(value) => Parameters::u32(value.to_bits()),
+            .map(|argument| {
+                Ok(match argument {
+                    Argument::Operand(index) => Parameters::u64(self.address(operands[*index])),
+                    Argument::Scratch => Parameters::u64(scratch),
+                    Argument::TensorMap(map) => {
+                        let map = self.encode(map, operands, scratch)?;
+                        let address = map.as_device_ptr().as_raw();
+                        maps.push(map);
+                        Parameters::u64(address)
+                    }
+                    Argument::U32(value) => Parameters::u32(*value),
+                    Argument::U64(value) => Parameters::u64(*value),
+                    Argument::F32(value) => Parameters::u32(value.to_bits()),
+                })
             })
-            .collect();
-        Ok(Work::Launch(Resolved {
+            .collect::<Result<_>>()?;
+        Ok(Resolved {
             function: function.to_raw(),
             grid: launch.grid,
             block: launch.block,
             shared_bytes: launch.shared_bytes,
             parameters,
-        }))
+        })
+    }
+
+    /// An encoded tensor map in the memory of the device.
+    fn encode(
+        &self,
+        map: &TensorMap,
+        operands: &[Region],
+        scratch: u64,
+    ) -> Result<DeviceBuffer<u64>> {
+        let address = match map.matrix {
+            Place::Operand(index) => self.address(operands[index]),
+            Place::Scratch(offset) => scratch + offset,
+        };
+        let encoded = tensor_map::encode(map, address).map_err(|reason| DeviceError::Call {
+            call: "cuTensorMapEncodeTiled",
+            reason,
+        })?;
+        DeviceBuffer::from_slice(&encoded).map_err(|e| call("cuMemcpyHtoD", e))
     }
 
     /// Address of at least `bytes` bytes of scratch memory, 0 if there are none to be had.
@@ -169,7 +227,10 @@ impl CudaDevice {
     /// Puts a launch or a library call on the stream.
     pub(super) fn enqueue(&self, work: &Work) -> Result<()> {
         match work {
-            Work::Launch(launch) => self.enqueue_launch(launch),
+            Work::Launches(launches) => launches
+                .launches
+                .iter()
+                .try_for_each(|launch| self.enqueue_launch(launch)),
             Work::Library(call) => self.enqueue_library(*call),
         }
     }

@@ -6,6 +6,7 @@
 //! | `facts` | what the device says of itself, and the PTX that fits it |
 //! | `launch` | parameters, functions and launches |
 //! | `library`, `cublas` | the baselines: calls of cuBLAS and of the driver's copy |
+//! | `tensor_map` | how bulk tensor copies find their boxes |
 //! | `timing` | cold and warm samples |
 //! | `telemetry` | the clock probe, and NVML where it is installed |
 
@@ -15,19 +16,20 @@ mod facts;
 mod launch;
 mod library;
 mod telemetry;
+mod tensor_map;
 mod timing;
 
 pub use facts::{Ptx, list};
 pub use telemetry::nvml_version;
 
 use super::{
-    Buffer, CacheState, Device, DeviceError, DeviceInfo, Fill, LaunchFacts, Region, Result,
-    Telemetry,
+    Buffer, CacheState, Device, DeviceError, DeviceInfo, Element, Fill, LaunchFacts, Region,
+    Result, Telemetry, narrow, widen,
 };
 use crate::kernels::Problem;
 use cust::context::Context;
 use cust::error::CudaError;
-use cust::memory::{CopyDestination, DeviceBuffer, mem_get_info};
+use cust::memory::{CopyDestination, DeviceBuffer, DeviceSlice, mem_get_info};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use launch::Parameters;
@@ -36,7 +38,7 @@ use launch::Parameters;
 pub struct CudaDevice {
     info: DeviceInfo,
     // Dropped in this order: what lives in the context before the context.
-    buffers: Vec<DeviceBuffer<f32>>,
+    buffers: Vec<DeviceBuffer<u8>>,
     sweep: Option<timing::L2Sweep>,
     events: Vec<timing::EventPair>,
     probe: telemetry::Probe,
@@ -87,10 +89,10 @@ impl CudaDevice {
         self.buffers[region.buffer.0].as_device_ptr().as_raw() + region.offset
     }
 
-    /// Elements of its buffer that a region covers.
-    fn range(region: Region) -> std::ops::Range<usize> {
-        let first = (region.offset / 4) as usize;
-        first..first + region.elements as usize
+    /// The bytes of a region.
+    fn bytes(&self, region: Region) -> DeviceSlice<u8> {
+        let first = region.offset as usize;
+        self.buffers[region.buffer.0].index(first..first + region.bytes() as usize)
     }
 }
 
@@ -127,10 +129,9 @@ impl Device for CudaDevice {
     }
 
     fn alloc(&mut self, bytes: u64) -> Result<Buffer> {
-        let elements = bytes.div_ceil(4) as usize;
-        // SAFETY: the elements are f32, for which every bit pattern is valid; nothing reads
-        // them on the host before a kernel or a copy has written them.
-        match unsafe { DeviceBuffer::uninitialized(elements) } {
+        // SAFETY: every bit pattern is a valid byte; nothing reads them on the host before a kernel
+        // or a copy has written them.
+        match unsafe { DeviceBuffer::uninitialized(bytes as usize) } {
             Ok(buffer) => {
                 self.buffers.push(buffer);
                 Ok(Buffer(self.buffers.len() - 1))
@@ -150,32 +151,66 @@ impl Device for CudaDevice {
 
     fn fill(&mut self, region: Region, fill: Fill) -> Result<()> {
         let address = self.address(region);
-        let (entry, last) = match fill {
-            Fill::Bits(bits) => ("fill_bits", Parameters::u32(bits)),
-            Fill::Uniform(seed) => ("fill_uniform", Parameters::u64(seed)),
-            Fill::Integers(seed) => ("fill_integers", Parameters::u64(seed)),
+        let (f32_entry, bf16_entry, last) = match fill {
+            Fill::Bits(bits) => {
+                let bits = match region.element {
+                    Element::F32 => bits,
+                    Element::Bf16 => bits >> 16,
+                };
+                ("fill_bits", "fill_bits_16", vec![Parameters::u32(bits)])
+            }
+            Fill::Uniform(seed) => (
+                "fill_uniform",
+                "fill_uniform_bf16",
+                vec![Parameters::u64(seed)],
+            ),
+            Fill::Integers(seed) => (
+                "fill_integers",
+                "fill_integers_bf16",
+                vec![Parameters::u64(seed)],
+            ),
+            Fill::Signs { seed, one_in } => (
+                "fill_signs",
+                "fill_signs_bf16",
+                vec![Parameters::u64(seed), Parameters::u32(one_in)],
+            ),
         };
-        let parameters = [
-            Parameters::u64(address),
-            Parameters::u64(region.elements),
-            last,
-        ];
+        let entry = match region.element {
+            Element::F32 => f32_entry,
+            Element::Bf16 => bf16_entry,
+        };
+        let mut parameters = vec![Parameters::u64(address), Parameters::u64(region.elements)];
+        parameters.extend(last);
         self.launch_support(entry, region.elements, &parameters)?;
         self.synchronize()
     }
 
     fn read(&mut self, region: Region, to: &mut [f32]) -> Result<()> {
-        self.buffers[region.buffer.0]
-            .index(Self::range(region))
-            .copy_to(to)
-            .map_err(|e| call("cuMemcpyDtoH", e))
+        let from = self.bytes(region);
+        let copy = |to: &mut [u8]| from.copy_to(to).map_err(|e| call("cuMemcpyDtoH", e));
+        match region.element {
+            Element::F32 => copy(bytemuck::cast_slice_mut(to)),
+            Element::Bf16 => {
+                let mut narrow = vec![0u16; to.len()];
+                copy(bytemuck::cast_slice_mut(&mut narrow))?;
+                for (to, bits) in to.iter_mut().zip(narrow) {
+                    *to = widen(bits);
+                }
+                Ok(())
+            }
+        }
     }
 
     fn write(&mut self, region: Region, from: &[f32]) -> Result<()> {
-        self.buffers[region.buffer.0]
-            .index(Self::range(region))
-            .copy_from(from)
-            .map_err(|e| call("cuMemcpyHtoD", e))
+        let mut to = self.bytes(region);
+        let mut copy = |from: &[u8]| to.copy_from(from).map_err(|e| call("cuMemcpyHtoD", e));
+        match region.element {
+            Element::F32 => copy(bytemuck::cast_slice(from)),
+            Element::Bf16 => {
+                let narrow: Vec<u16> = from.iter().map(|&value| narrow(value)).collect();
+                copy(bytemuck::cast_slice(&narrow))
+            }
+        }
     }
 
     fn launch_facts(&mut self, problem: &Problem) -> Result<LaunchFacts> {

@@ -15,12 +15,11 @@ pub use facts::{Target, describe};
 
 use super::cuda::Ptx;
 use super::{
-    Buffer, CacheState, Device, DeviceError, DeviceInfo, Fill, LaunchFacts, Region, Result,
-    Telemetry,
+    Buffer, CacheState, Device, DeviceError, DeviceInfo, Element, Fill, LaunchFacts, Region,
+    Result, Telemetry, narrow, widen,
 };
-use crate::kernels::{Argument, Launch, Problem};
-use gpu_kernels::random::{integer, uniform};
-use ptx_vm::{Arg, Machine, Memory, Module, Options, Ptr, Report};
+use crate::kernels::{Argument, Launch, Place, Problem, TensorMap};
+use ptx_vm::{Arg, Machine, Memory, Module, Options, Ptr, Report, Swizzle, TENSOR_MAP_BYTES};
 
 /// Elements that are filled at a time: 256 KiB.
 const PIECE: u64 = 64 << 10;
@@ -35,6 +34,8 @@ pub struct VmDevice {
     buffers: Vec<Ptr>,
     /// Scratch memory and its bytes.
     scratch: Option<(Ptr, u64)>,
+    /// Encoded tensor maps and where they lie.
+    maps: Vec<([u8; TENSOR_MAP_BYTES], Ptr)>,
 }
 
 impl VmDevice {
@@ -76,10 +77,11 @@ impl VmDevice {
             allocated: 0,
             buffers: Vec::new(),
             scratch: None,
+            maps: Vec::new(),
         })
     }
 
-    /// Runs `problem` once; with `traffic` the report has sectors, bank conflicts and footprints.
+    /// Runs `problem` once and reports on its last launch; with `traffic` the report has sectors, bank conflicts and footprints.
     /// The footprint of operand `i` is named by [`operand_name`], that of the scratch memory
     /// [`SCRATCH`].
     ///
@@ -92,29 +94,38 @@ impl VmDevice {
         operands: &[Region],
         traffic: bool,
     ) -> Result<Report> {
-        let shape = self.shape(problem)?;
+        let mut shapes = problem
+            .kernel
+            .kernel()
+            .preparation(problem, &self.info)
+            .map_err(DeviceError::Unsupported)?;
+        shapes.push(self.shape(problem)?);
         for region in operands {
             let ptr = self.pointer(*region);
-            self.memory
-                .open_only(ptr, 4 * region.elements)
-                .map_err(failed)?;
+            self.memory.open_only(ptr, region.bytes()).map_err(failed)?;
         }
-        let scratch = self.scratch(shape.scratch_bytes)?;
-        let launch = ptx_vm::Launch {
-            entry: shape.entry.to_owned(),
-            grid: [shape.grid, 1, 1],
-            block: [shape.block[0], shape.block[1], 1],
-            cluster: None,
-            shared_bytes: shape.shared_bytes,
-            args: self.arguments(&shape, operands, scratch),
-        };
+        let bytes = shapes.iter().map(|shape| shape.scratch_bytes).max();
+        let scratch = self.scratch(bytes.unwrap_or(0))?;
         let options = Options {
             traffic,
             ..Options::default()
         };
-        self.machine
-            .run(&self.module, &mut self.memory, &launch, &options)
-            .map_err(failed)
+        let mut report = Report::default();
+        for shape in &shapes {
+            let launch = ptx_vm::Launch {
+                entry: shape.entry.to_owned(),
+                grid: [shape.grid, 1, 1],
+                block: [shape.block[0], shape.block[1], 1],
+                cluster: None,
+                shared_bytes: shape.shared_bytes,
+                args: self.arguments(shape, operands, scratch)?,
+            };
+            report = self
+                .machine
+                .run(&self.module, &mut self.memory, &launch, &options)
+                .map_err(failed)?;
+        }
+        Ok(report)
     }
 
     /// The launch, if it fits.
@@ -153,18 +164,57 @@ impl VmDevice {
         Ok(Some(ptr))
     }
 
-    fn arguments(&self, launch: &Launch, operands: &[Region], scratch: Option<Ptr>) -> Vec<Arg> {
+    fn arguments(
+        &mut self,
+        launch: &Launch,
+        operands: &[Region],
+        scratch: Option<Ptr>,
+    ) -> Result<Vec<Arg>> {
         launch
             .arguments
             .iter()
-            .map(|argument| match *argument {
-                Argument::Operand(index) => self.pointer(operands[index]).into(),
-                Argument::Scratch => scratch.unwrap_or_default().into(),
-                Argument::U32(value) => value.into(),
-                Argument::U64(value) => value.into(),
-                Argument::F32(value) => value.into(),
+            .map(|argument| {
+                Ok(match argument {
+                    Argument::Operand(index) => self.pointer(operands[*index]).into(),
+                    Argument::Scratch => scratch.unwrap_or_default().into(),
+                    Argument::TensorMap(map) => self.encode(map, operands, scratch)?.into(),
+                    Argument::U32(value) => (*value).into(),
+                    Argument::U64(value) => (*value).into(),
+                    Argument::F32(value) => (*value).into(),
+                })
             })
             .collect()
+    }
+
+    /// A tensor map in memory.
+    fn encode(
+        &mut self,
+        map: &TensorMap,
+        operands: &[Region],
+        scratch: Option<Ptr>,
+    ) -> Result<Ptr> {
+        let row = map.columns * map.element.bytes();
+        let encoded = ptx_vm::TensorMap {
+            base: match map.matrix {
+                Place::Operand(index) => self.pointer(operands[index]),
+                Place::Scratch(offset) => scratch.unwrap_or_default().offset(offset),
+            },
+            element_bytes: map.element.bytes() as u32,
+            sizes: vec![map.columns, map.rows, map.batch],
+            strides: vec![row, row * map.rows],
+            box_sizes: vec![map.box_columns, map.box_rows, 1],
+            swizzle: Swizzle::B128,
+        }
+        .encode()
+        .map_err(failed)?;
+        // One place for a map that is met again.
+        if let Some((_, ptr)) = self.maps.iter().find(|(known, _)| *known == encoded) {
+            return Ok(*ptr);
+        }
+        let ptr = self.memory.alloc("tensor map", encoded.len());
+        self.memory.write(ptr, &encoded).map_err(failed)?;
+        self.maps.push((encoded, ptr));
+        Ok(ptr)
     }
 
     /// Address of the first element of a region.
@@ -217,19 +267,17 @@ impl Device for VmDevice {
         self.memory = Memory::new();
         self.buffers.clear();
         self.scratch = None;
+        self.maps.clear();
         self.allocated = 0;
     }
 
     fn fill(&mut self, region: Region, fill: Fill) -> Result<()> {
-        let value = |index| match fill {
-            Fill::Bits(bits) => f32::from_bits(bits),
-            Fill::Uniform(seed) => uniform(seed, index),
-            Fill::Integers(seed) => integer(seed, index),
-        };
         let mut first = 0;
         while first < region.elements {
             let count = PIECE.min(region.elements - first);
-            let piece: Vec<f32> = (first..first + count).map(value).collect();
+            let piece: Vec<f32> = (first..first + count)
+                .map(|index| fill.stored(region.element, index))
+                .collect();
             self.write(region.slice(first, count), &piece)?;
             first += count;
         }
@@ -237,16 +285,33 @@ impl Device for VmDevice {
     }
 
     fn read(&mut self, region: Region, to: &mut [f32]) -> Result<()> {
-        let read = self
-            .memory
-            .read_f32(self.pointer(region), region.elements as usize)
+        let mut bytes = vec![0; region.bytes() as usize];
+        self.memory
+            .read(self.pointer(region), &mut bytes)
             .map_err(failed)?;
-        to.copy_from_slice(&read);
+        match region.element {
+            Element::F32 => {
+                for (to, word) in to.iter_mut().zip(bytes.as_chunks().0) {
+                    *to = f32::from_le_bytes(*word);
+                }
+            }
+            Element::Bf16 => {
+                for (to, half) in to.iter_mut().zip(bytes.as_chunks().0) {
+                    *to = widen(u16::from_le_bytes(*half));
+                }
+            }
+        }
         Ok(())
     }
 
     fn write(&mut self, region: Region, from: &[f32]) -> Result<()> {
-        let bytes: Vec<u8> = from.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let bytes: Vec<u8> = match region.element {
+            Element::F32 => from.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            Element::Bf16 => from
+                .iter()
+                .flat_map(|&value| narrow(value).to_le_bytes())
+                .collect(),
+        };
         self.memory
             .write(self.pointer(region), &bytes)
             .map_err(failed)
@@ -293,13 +358,14 @@ pub const NO_TIMINGS: &str = "the VM executes PTX to check and to count it and i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::{Bench, Data, KernelId, Size};
+    use crate::kernels::{Bench, Data, Form, KernelId, Size};
 
     fn copy(elements: u64) -> Problem {
         Problem {
             kernel: KernelId::Copy,
             variant: "vector",
             size: Size::Elements(elements),
+            form: Form::default(),
             seed: 1,
             data: Data::Random,
         }

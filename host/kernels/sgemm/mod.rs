@@ -8,7 +8,7 @@ use super::{
     Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, Role,
     SizeKind, Surplus, Variant, stream,
 };
-use crate::device::{self, DeviceInfo, DeviceKind};
+use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::roofline::work::{self, Work, WorkError};
 use gpu_kernels::params::{
     NAIVE_TILE, REGISTER_BLOCK, REGISTER_SHARED_BYTES, REGISTER_TILE, TILED_SHARED_BYTES,
@@ -61,6 +61,10 @@ impl Kernel for Sgemm {
 
     fn size_kind(&self) -> SizeKind {
         SizeKind::Matrix
+    }
+
+    fn betas(&self) -> &'static [bool] {
+        &[true]
     }
 
     fn variants(&self, device: DeviceKind) -> &'static [Variant] {
@@ -120,6 +124,7 @@ impl Kernel for Sgemm {
                 name,
                 role,
                 elements,
+                element: Element::F32,
             })
         };
         Ok(vec![

@@ -67,7 +67,7 @@ pub fn library() -> Result<&'static Library, &'static str> {
 ///
 /// # Safety
 /// `F` is the type of that function.
-unsafe fn symbol<F: Copy>(name: &CStr) -> Option<F> {
+pub(super) unsafe fn symbol<F: Copy>(name: &CStr) -> Option<F> {
     let library = library().ok()?;
     // SAFETY: the caller vouches for the type.
     unsafe { library.get::<F>(name).ok().map(|symbol| *symbol) }
@@ -103,6 +103,17 @@ fn known(code: Code) -> Code {
 pub fn last_error() -> Option<String> {
     let code = LAST.get();
     (code != SUCCESS).then(|| describe(code))
+}
+
+/// An error for every code but success.
+///
+/// # Errors
+/// Name and text of the code.
+pub(super) fn done(code: Code) -> Result<(), String> {
+    match code {
+        SUCCESS => Ok(()),
+        code => Err(describe(code)),
+    }
 }
 
 /// Name and text of a code, as the driver gives them.
@@ -143,10 +154,7 @@ pub unsafe fn allow_shared_bytes(function: *mut c_void, bytes: u32) -> Result<()
         return Err("the driver has no cuFuncSetAttribute".to_owned());
     };
     // SAFETY: the caller vouches for the function.
-    match unsafe { set(function, MAX_DYNAMIC_SHARED_BYTES, bytes as c_int) } {
-        SUCCESS => Ok(()),
-        code => Err(describe(code)),
-    }
+    done(unsafe { set(function, MAX_DYNAMIC_SHARED_BYTES, bytes as c_int) })
 }
 
 /// Puts a copy within the memory of the device on a stream.
@@ -169,10 +177,7 @@ pub unsafe fn copy_on_device(
         return Err("the driver has no cuMemcpyDtoDAsync".to_owned());
     };
     // SAFETY: the caller vouches for addresses and stream.
-    match unsafe { copy(to, from, bytes, stream) } {
-        SUCCESS => Ok(()),
-        code => Err(describe(code)),
-    }
+    done(unsafe { copy(to, from, bytes, stream) })
 }
 
 /// An attribute of a device that `cust` has no name for, by its number in `CUdevice_attribute`.

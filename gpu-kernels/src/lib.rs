@@ -8,6 +8,7 @@
 //! | `ptx` | the only inline assembly, one wrapper per instruction |
 //! | `stream` | the two loops of the streaming kernels: grid-stride and one-shot 16-byte |
 //! | `copy`, `saxpy`, `triad`, `fma`, `sgemm` | one kernel family each, its variants a ladder |
+//! | `gemm` | matrix products on tensor cores |
 //! | `support` | what measuring needs: operand fills, the L2 sweep, the clock probe |
 //!
 //! On the host target only [`params`] and [`random`] exist. The feature `rust-cuda` also
@@ -52,3 +53,7 @@ device_modules!(
     sgemm,
     support
 );
+
+// Instructions of this target alone.
+#[cfg(sm_90a)]
+mod gemm;

@@ -303,15 +303,26 @@ pub const TENSOR_MIDDLE: TensorTile = TensorTile {
     ..TENSOR_WIDE
 };
 
+/// For middling products.
+pub const TENSOR_FLAT: TensorTile = TensorTile {
+    consumers: 1,
+    producers: 32,
+    n: 128,
+    stages: 4,
+    cluster: 1,
+    staged: 2,
+    blocks_per_sm: 2,
+};
+
 /// For small products.
 pub const TENSOR_SMALL: TensorTile = TensorTile {
     consumers: 1,
     producers: 32,
     n: 64,
-    stages: 4,
+    stages: 2,
     cluster: 1,
     staged: 1,
-    blocks_per_sm: 3,
+    blocks_per_sm: 5,
 };
 
 /// Threads of a block of the operand fills and the L2 sweep.
@@ -384,6 +395,7 @@ pub const ENTRIES: &[Entry] = &[
     entry("fill_uniform", SUPPORT_BLOCK, 8, false),
     entry("fill_uniform_bf16", SUPPORT_BLOCK, 8, false),
     entry("fma_chains", FMA_BLOCK, FMA_BLOCKS_PER_SM, true),
+    tensor_entry("gemm_bf16_flat", TENSOR_FLAT),
     tensor_entry("gemm_bf16_middle", TENSOR_MIDDLE),
     tensor_entry("gemm_bf16_one_stage", ONE_STAGE),
     tensor_entry("gemm_bf16_pipelined", PIPELINED),

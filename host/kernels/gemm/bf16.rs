@@ -18,7 +18,7 @@ use gpu_kernels::params::{
 /// The kernel `gemm-bf16`.
 pub struct GemmBf16;
 
-const CUDA: [Variant; 7] = [
+const CUDA: [Variant; 8] = [
     Variant {
         name: "wgmma",
         summary: "128 x 128 tiles on tensor cores; bulk copies and products take turns",
@@ -40,8 +40,12 @@ const CUDA: [Variant; 7] = [
         summary: "the same with 128 x 192 tiles",
     },
     Variant {
+        name: "flat",
+        summary: "64 x 128 tiles, no clusters, two blocks a multiprocessor",
+    },
+    Variant {
         name: "small",
-        summary: "the same with 64 x 64 tiles and no clusters, three blocks a multiprocessor",
+        summary: "64 x 64 tiles, no clusters, five blocks a multiprocessor",
     },
     Variant {
         name: "auto",

@@ -4,7 +4,10 @@
 //! blocks stand on a multiprocessor at a time: while some wait for memory, others compute.
 
 use crate::gpu::{fma, thread};
-use crate::params::{FMA_ADDEND, FMA_MULTIPLIER, MIX_UNROLL, MIX_VECTORS, VECTOR_ELEMENTS};
+use crate::params::{
+    FMA_ADDEND, FMA_MULTIPLIER, MIX_BLOCK_ELEMENTS, MIX_UNROLL, MIX_VECTORS, STREAM_BLOCK,
+    VECTOR_ELEMENTS,
+};
 use crate::ptx::global::{Vec4, load_nc_v4, store_v4};
 
 kernel! {
@@ -12,36 +15,39 @@ kernel! {
     ///
     /// 16-byte accesses, [`MIX_VECTORS`] in flight a thread, each of their elements a chain of its
     /// own. A ragged last block, and arrays that are not aligned to 16 bytes, go element by
-    /// element. One pass without a loop over the arrays: callers launch
-    /// `ceil(n / (4 * MIX_VECTORS * block))` blocks.
+    /// element. One pass without a loop over the arrays, and distances that are constants: with
+    /// few FMAs an element every other instruction counts.
     ///
     /// # Safety
-    /// `x` and `y` hold `n` elements each and do not overlap.
+    /// `x` and `y` hold `n` elements each and do not overlap. The launch has `ceil(n / B)` blocks
+    /// of [`STREAM_BLOCK`] threads, where B is [`MIX_BLOCK_ELEMENTS`].
     pub unsafe fn mix_vector(x: *const f32, y: *mut f32, n: usize, fmas: u32) {
         const VECTORS: usize = MIX_VECTORS as usize;
-        let threads = thread::block_dim_x() as usize;
-        let width = threads * VECTOR_ELEMENTS as usize;
-        let start = thread::block_idx_x() as usize * width * VECTORS;
-        let end = start + width * VECTORS;
+        const WIDTH: usize = (STREAM_BLOCK * VECTOR_ELEMENTS) as usize;
+        const ELEMENTS: usize = MIX_BLOCK_ELEMENTS as usize;
+        let (block, t) = (thread::block_idx_x(), thread::thread_idx_x() as usize);
+        let start = block as usize * ELEMENTS;
         let aligned = (x as usize | y as usize) % size_of::<Vec4>() == 0;
-        if aligned && end <= n {
-            let first = start + thread::thread_idx_x() as usize * VECTOR_ELEMENTS as usize;
-            // SAFETY: multiples of 4 from aligned arrays, at most `end` - 4, each of one thread.
+        if aligned && block < (n / ELEMENTS) as u32 {
+            let first = start + t * VECTOR_ELEMENTS as usize;
+            // SAFETY: multiples of 4 in aligned arrays, below the end of a whole block, each of
+            // one thread.
             let mut vectors: [Vec4; VECTORS] =
-                core::array::from_fn(|v| unsafe { load_nc_v4(x.add(first + v * width)) });
+                core::array::from_fn(|v| unsafe { load_nc_v4(x.add(first + v * WIDTH)) });
             chains(&mut vectors, fmas);
             let mut v = 0;
             while v < VECTORS {
                 // SAFETY: as above.
-                unsafe { store_v4(y.add(first + v * width), vectors[v]) }
+                unsafe { store_v4(y.add(first + v * WIDTH), vectors[v]) }
                 v += 1;
             }
         } else {
-            let mut i = start + thread::thread_idx_x() as usize;
-            while i < end && i < n {
+            let end = n.min(start + ELEMENTS);
+            let mut i = start + t;
+            while i < end {
                 // SAFETY: i < n, and each i falls to one thread.
                 unsafe { *y.add(i) = chain(*x.add(i), fmas) }
-                i += threads;
+                i += thread::block_dim_x() as usize;
             }
         }
     }
@@ -68,6 +74,9 @@ fn chains<const V: usize>(vectors: &mut [Vec4; V], fmas: u32) {
         left -= MIX_UNROLL;
     }
     const { assert!(MIX_UNROLL == 32, "the digits below are those of the rest") };
+    if left == 0 {
+        return;
+    }
     digit::<16, V>(vectors, left);
     digit::<8, V>(vectors, left);
     digit::<4, V>(vectors, left);

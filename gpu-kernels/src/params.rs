@@ -39,6 +39,8 @@ pub const FMA_ADDEND: f32 = 1.0 / 4096.0;
 
 /// 16-byte vectors of each thread of `mix_vector`: eight independent chains.
 pub const MIX_VECTORS: u32 = 2;
+/// Elements of each block of `mix_vector`.
+pub const MIX_BLOCK_ELEMENTS: u32 = STREAM_BLOCK * VECTOR_ELEMENTS * MIX_VECTORS;
 /// FMAs of every chain in one turn of the loop of `mix_vector`, a power of two: its few other
 /// instructions are one in a hundred, and loop and rest together are 8 KiB of code.
 pub const MIX_UNROLL: u32 = 32;

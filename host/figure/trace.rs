@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::axis::count;
 use super::palette::Style;
+use crate::kernels::intensity;
 use crate::record::{Cache, Row};
 use crate::roofline::units::{engineering, significant};
 
@@ -136,12 +137,14 @@ pub fn size(row: &Row) -> f64 {
     }
 }
 
-/// N as a person writes it: `64Mi` elements, a side of `4096`, `4096×64×4096`.
+/// N as a person writes it: `64Mi` elements, `64Mi@8` at 8 FLOP/byte, a side of `4096`,
+/// `4096×64×4096`.
 #[must_use]
 pub fn size_label(row: &Row) -> String {
     match (row.m, row.k) {
         (Some(m), Some(k)) if m == row.n && k == row.n => row.n.to_string(),
         (Some(m), Some(k)) => format!("{m}×{}×{k}", row.n),
+        (None, Some(fmas)) => format!("{}@{}", count(row.n), intensity::of(fmas)),
         _ => count(row.n),
     }
 }

@@ -15,17 +15,20 @@ pub enum KernelId {
     Triad,
     /// chains of fused multiply-adds in registers
     Fma,
+    /// y = x through a number of fused multiply-adds
+    Mix,
     /// C = A @ B + C
     Sgemm,
 }
 
 impl KernelId {
     /// All of them.
-    pub const ALL: [KernelId; 5] = [
+    pub const ALL: [KernelId; 6] = [
         KernelId::Copy,
         KernelId::Saxpy,
         KernelId::Triad,
         KernelId::Fma,
+        KernelId::Mix,
         KernelId::Sgemm,
     ];
 
@@ -36,6 +39,7 @@ impl KernelId {
             KernelId::Saxpy => "saxpy",
             KernelId::Triad => "triad",
             KernelId::Fma => "fma",
+            KernelId::Mix => "mix",
             KernelId::Sgemm => "sgemm",
         }
     }
@@ -52,7 +56,7 @@ pub struct Problem {
     pub kernel: KernelId,
     /// Name of one of its variants on the device.
     pub variant: &'static str,
-    /// Elements, or the three sides of a matrix product.
+    /// Elements, with FMAs of each for `mix`, or the three sides of a matrix product.
     pub size: Size,
     /// Seed of the operands.
     pub seed: u64,
@@ -83,8 +87,16 @@ impl Problem {
     /// On a matrix problem: the plan gives every kernel sizes of its own kind.
     pub fn elements(&self) -> u64 {
         match self.size {
-            Size::Elements(n) => n,
+            Size::Elements(n) | Size::Mixed { n, .. } => n,
             Size::Matrix { .. } => unreachable!("a vector kernel was planned with a matrix size"),
+        }
+    }
+
+    /// Fused multiply-adds of each element, where a size has a number of them; otherwise none.
+    pub fn fmas(&self) -> u64 {
+        match self.size {
+            Size::Mixed { fmas, .. } => fmas,
+            Size::Elements(_) | Size::Matrix { .. } => 0,
         }
     }
 
@@ -95,7 +107,9 @@ impl Problem {
     pub fn matrix(&self) -> (u64, u64, u64) {
         match self.size {
             Size::Matrix { m, n, k } => (m, n, k),
-            Size::Elements(_) => unreachable!("a matrix kernel was planned with a vector size"),
+            Size::Elements(_) | Size::Mixed { .. } => {
+                unreachable!("a matrix kernel was planned with a vector size")
+            }
         }
     }
 

@@ -3,10 +3,12 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`args`] | the raw arguments |
+//! | `ilp` | cycles of an FMA by chains and warps, below the table |
 //! | [`request`] | arguments and device become a plan |
 //! | `view` | the table on stdout, the progress on stderr |
 
 pub mod args;
+mod ilp;
 pub mod request;
 mod view;
 
@@ -87,6 +89,7 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let written = sink.map(|sink| sink.finish()).transpose()?.unwrap_or(0);
     view.finish();
     view.picture();
+    view.cycles(&info);
     if let record::Destination::File(path) = &out
         && written > 0
     {

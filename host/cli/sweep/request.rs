@@ -5,8 +5,8 @@ use super::args::{BaselineArg, CacheArg, DataArg, SweepArgs};
 use crate::cli::error::CliError;
 use crate::cli::nearest::unknown;
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
-use crate::kernels::size::{Size, parse_sizes};
-use crate::kernels::{Data, KernelId, Problem};
+use crate::kernels::size::{Size, SizeKind, at_intensities, parse_sizes};
+use crate::kernels::{Data, KernelId, Problem, intensity};
 use crate::measure::Rules;
 use crate::record::{Cache, Destination, Format, OnExisting};
 use crate::roofline::db::Database;
@@ -18,6 +18,8 @@ use std::path::PathBuf;
 pub struct Request {
     /// Kernels and their sizes; none means the kernel's own for the device.
     pub kernels: Vec<(KernelId, Option<Vec<Size>>)>,
+    /// `--intensity`: FMAs of each element, for kernels whose size has a number of them.
+    pub fmas: Option<Vec<u64>>,
     /// `--variant`.
     pub variant: Option<String>,
     /// `--device`.
@@ -66,6 +68,7 @@ impl Request {
             )));
         }
         let ids = kernels(&args.kernels)?;
+        let fmas = intensities(args, &ids)?;
         let kernels = ids
             .into_iter()
             .map(|id| {
@@ -80,6 +83,7 @@ impl Request {
         let by_name = out.as_ref().and_then(|out| Format::of_path(out.path()));
         Ok(Request {
             kernels,
+            fmas,
             variant: args.variant.clone(),
             device: args.device,
             caches: match args.cache {
@@ -122,6 +126,12 @@ impl Request {
             let sizes = match sizes {
                 Some(sizes) => sizes.clone(),
                 None => self.own_sizes(*id, info.kind)?,
+            };
+            let sizes = match &self.fmas {
+                Some(fmas) if id.kernel().size_kind() == SizeKind::Mixed => {
+                    at_intensities(&sizes, fmas)
+                }
+                _ => sizes,
             };
             for variant in self.variants(*id, info.kind)? {
                 for size in &sizes {
@@ -285,6 +295,36 @@ pub fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
 pub fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
     parse_sizes(text, id.kernel().size_kind())
         .map_err(|error| CliError::Usage(format!("{}: {error}", id.name())))
+}
+
+/// The FMAs of an element for each item of `--intensity`.
+///
+/// # Errors
+/// [`CliError::Usage`]: an intensity that no whole number of FMAs has; no kernel that takes one; a
+/// size that has its own.
+fn intensities(args: &SweepArgs, ids: &[KernelId]) -> Result<Option<Vec<u64>>, CliError> {
+    let Some(text) = &args.intensity else {
+        return Ok(None);
+    };
+    let fmas =
+        intensity::parse(text).map_err(|error| CliError::Usage(format!("--intensity: {error}")))?;
+    if !ids
+        .iter()
+        .any(|id| id.kernel().size_kind() == SizeKind::Mixed)
+    {
+        let names: Vec<&str> = ids.iter().map(|id| id.name()).collect();
+        return Err(CliError::Usage(format!(
+            "--intensity {text} is given for {}, and only mix takes one: leave it out, or sweep mix",
+            names.join(", ")
+        )));
+    }
+    if let Some(sizes) = args.sizes.as_deref().filter(|sizes| sizes.contains('@')) {
+        return Err(CliError::Usage(format!(
+            "--sizes {sizes} has intensities of its own: leave out --intensity {text}, or what \
+             follows the `@`"
+        )));
+    }
+    Ok(Some(fmas))
 }
 
 /// Checks a number that must be above 0.

@@ -216,6 +216,18 @@ fn the_compute_kernels_do_their_work_in_their_loops() {
         // The loop of mix, then every binary digit of the rest once, then one element at a time.
         let chains = MIX_VECTORS * VECTOR_ELEMENTS;
         assert_eq!(most("mix_vector", "fma.rn.f32") as u32, chains * MIX_UNROLL);
+        let inner = kernels["mix_vector"].loops();
+        let inner = inner.iter().max_by_key(|lines| count(lines, "fma.rn.f32"));
+        let instructions = inner
+            .unwrap()
+            .iter()
+            .filter(|line| line.ends_with(';'))
+            .count();
+        let others = instructions as u32 - chains * MIX_UNROLL;
+        assert!(
+            others * 100 < 3 * instructions as u32,
+            "{others} other instructions in the loop"
+        );
         let fmas = kernels["mix_vector"].count("fma.rn.f32") as u32;
         assert!(fmas > chains * (2 * MIX_UNROLL - 1), "{fmas}");
         assert!(most("sgemm_naive", "fma.rn.f32") > 0);

@@ -1,7 +1,7 @@
 //! `fma`: nothing but fused multiply-adds in registers, the roof of the fp32 CUDA cores.
 
 use crate::gpu::{fma, thread};
-use crate::params::{FMA_ADDEND, FMA_CHAINS, FMA_MULTIPLIER, FMA_UNROLL};
+use crate::params::{FMA_ADDEND, FMA_CHAINS, FMA_ILP_TURN, FMA_MULTIPLIER, FMA_UNROLL};
 use crate::random::uniform;
 
 kernel! {
@@ -17,11 +17,11 @@ kernel! {
     /// `out` holds one element for each thread of the grid.
     pub unsafe fn fma_chains(out: *mut f32, steps: u32, seed: u64) {
         // SAFETY: the caller vouches for `out`.
-        unsafe { chains::<{ FMA_CHAINS as usize }>(out, steps, seed) }
+        unsafe { chains::<{ FMA_CHAINS as usize }, FMA_UNROLL>(out, steps, seed) }
     }
 }
 
-/// Defines kernels that differ from `fma_chains` in the number of chains alone.
+/// Defines kernels that differ from `fma_chains` in the number of chains, and unroll fewer FMAs.
 macro_rules! of_chains {
     ($($name:ident: $chains:literal;)*) => {
         $(
@@ -35,7 +35,7 @@ macro_rules! of_chains {
                 /// `out` holds one element for each thread of the grid.
                 pub unsafe fn $name(out: *mut f32, steps: u32, seed: u64) {
                     // SAFETY: the caller vouches for `out`.
-                    unsafe { chains::<$chains>(out, steps, seed) }
+                    unsafe { chains::<$chains, { FMA_ILP_TURN / $chains }>(out, steps, seed) }
                 }
             }
         )*
@@ -50,23 +50,23 @@ of_chains! {
     fma_ilp_16: 16;
 }
 
-/// `C` chains of `steps` FMAs each, whose sum is stored.
+/// `C` chains of `steps` FMAs each, `U` in a turn of the loop, whose sum is stored.
 ///
 /// # Safety
 /// `out` holds one element for each thread of the grid.
 #[inline(always)]
-unsafe fn chains<const C: usize>(out: *mut f32, steps: u32, seed: u64) {
+unsafe fn chains<const C: usize, const U: u32>(out: *mut f32, steps: u32, seed: u64) {
     let t = thread::block_idx_x() as usize * thread::block_dim_x() as usize
         + thread::thread_idx_x() as usize;
     let mut r: [f32; C] = core::array::from_fn(|c| uniform(seed, (t * C + c) as u64));
     let mut left = steps;
-    while left >= FMA_UNROLL {
+    while left >= U {
         let mut u = 0;
-        while u < FMA_UNROLL {
+        while u < U {
             step(&mut r);
             u += 1;
         }
-        left -= FMA_UNROLL;
+        left -= U;
     }
     while left > 0 {
         step(&mut r);

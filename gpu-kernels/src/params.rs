@@ -29,6 +29,9 @@ pub const FMA_UNROLL: u32 = 128;
 /// Threads of the largest block of the `fma_ilp_…` entries: eight warps a scheduler, so that one
 /// block, or two for sixteen, is all that a multiprocessor has.
 pub const FMA_ILP_BLOCK: u32 = 1024;
+/// FMAs of a thread in one turn of the loop of the `fma_ilp_…` entries: where a warp stands alone,
+/// nothing hides the end of a turn, and 8 KiB of code stay near the scheduler.
+pub const FMA_ILP_TURN: u32 = 512;
 /// Warp schedulers of a multiprocessor, each with its own quarter of the fp32 units, since
 /// compute capability 7.0 (CUDA C++ Programming Guide, "Compute Capabilities").
 pub const SCHEDULERS_PER_SM: u32 = 4;

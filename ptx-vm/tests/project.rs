@@ -306,7 +306,7 @@ fn fma_chains_of_every_number() {
             let mut memory = Memory::new();
             let out = memory.alloc("out", 4 * 128);
             // A turn of the unrolled loop and a rest.
-            let steps = 131u32;
+            let steps = 517u32;
             let args = vec![out.into(), steps.into(), Arg::U64(7)];
             let entry = format!("fma_ilp_{chains}");
             let report = run(&module, &mut memory, &entry, (1, [128, 1, 1]), 0, args).unwrap();

@@ -223,7 +223,7 @@ mod tests {
                 "{}",
                 cell.variant.name
             );
-            assert!(shape.block <= FMA_ILP_BLOCK && shape.grid % 132 == 0);
+            assert!(shape.block <= FMA_ILP_BLOCK && shape.grid.is_multiple_of(132));
             assert_eq!(shape.check(&h200()), Ok(()));
         }
     }

@@ -27,7 +27,7 @@ kernel! {
         const ELEMENTS: usize = MIX_BLOCK_ELEMENTS as usize;
         let (block, t) = (thread::block_idx_x(), thread::thread_idx_x() as usize);
         let start = block as usize * ELEMENTS;
-        let aligned = (x as usize | y as usize) % size_of::<Vec4>() == 0;
+        let aligned = (x as usize | y as usize).is_multiple_of(size_of::<Vec4>());
         if aligned && block < (n / ELEMENTS) as u32 {
             let first = start + t * VECTOR_ELEMENTS as usize;
             // SAFETY: multiples of 4 in aligned arrays, below the end of a whole block, each of

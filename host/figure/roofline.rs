@@ -89,7 +89,7 @@ fn traced(group: &Group<'_>, copy_at: f64) -> Trace {
             y,
             interval: trace::rate_interval(row, y),
             weight: weights.weight(row),
-            size: trace::size_label(row),
+            size: trace::n_label(row),
             tip: trace::tip(&group.name, row),
         })
     });

@@ -149,6 +149,15 @@ pub fn size_label(row: &Row) -> String {
     }
 }
 
+/// What stands beside a point on the roofline: N, without the intensity, which is its place.
+#[must_use]
+pub fn n_label(row: &Row) -> String {
+    match (row.m, row.k) {
+        (None, Some(_)) => count(row.n),
+        _ => size_label(row),
+    }
+}
+
 /// Operations a second, if the kernel has operations.
 #[must_use]
 pub fn flop_rate(row: &Row) -> Option<f64> {
@@ -226,6 +235,20 @@ mod tests {
         assert_eq!(groups[1].name, "copy v warm");
         assert_eq!(groups[0].style.colour(), groups[1].style.colour());
         assert!(!groups[0].style.hollow && groups[1].style.hollow);
+    }
+
+    #[test]
+    fn the_points_of_mix_are_one_trace_in_the_order_of_their_intensity() {
+        let at = |fmas| Row {
+            k: Some(fmas),
+            ..row("mix", 1 << 24, Cache::Cold)
+        };
+        let rows = [at(32), at(0), at(1)];
+        let groups = groups(&rows.iter().collect::<Vec<_>>());
+        assert_eq!(groups.len(), 1);
+        let labels: Vec<String> = groups[0].rows.iter().map(|row| size_label(row)).collect();
+        assert_eq!(labels, ["16Mi@0", "16Mi@0.25", "16Mi@8"]);
+        assert_eq!(n_label(&rows[0]), "16Mi");
     }
 
     #[test]

@@ -4,17 +4,22 @@
 //! |---|---|
 //! | [`problem`] | a kernel, a variant and a size: what is run |
 //! | [`size`] | problem sizes and the grammar of `--sizes` |
+//! | [`intensity`] | the intensities of `mix` and the grammar of `--intensity` |
+//! | `range` | ranges of whole numbers, as both grammars have them |
 //! | [`mod@bench`] | the operands of a problem on a device, between guard bands |
 //! | [`digest`] | fingerprints of outputs, to compare devices bit for bit |
 //! | [`verify`] | references and error bounds |
-//! | [`mod@copy`], [`saxpy`], [`triad`], [`fma`], [`sgemm`], [`gemm`] | one kernel each |
+//! | [`mod@copy`], [`saxpy`], [`triad`], [`fma`], [`mix`], [`sgemm`], [`gemm`] | one kernel each |
 
 pub mod bench;
 pub mod copy;
 pub mod digest;
 pub mod fma;
 pub mod gemm;
+pub mod intensity;
+pub mod mix;
 pub mod problem;
+mod range;
 pub mod saxpy;
 pub mod sgemm;
 pub mod size;
@@ -260,6 +265,7 @@ impl KernelId {
             KernelId::Saxpy => &saxpy::Saxpy,
             KernelId::Triad => &triad::Triad,
             KernelId::Fma => &fma::Fma,
+            KernelId::Mix => &mix::Mix,
             KernelId::Sgemm => &sgemm::Sgemm,
             KernelId::GemmBf16 => &gemm::bf16::GemmBf16,
         }

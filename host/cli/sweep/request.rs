@@ -6,8 +6,8 @@ use super::form::FormArgs;
 use crate::cli::error::CliError;
 use crate::cli::nearest::unknown;
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
-use crate::kernels::size::{Size, parse_sizes};
-use crate::kernels::{Data, Form, KernelId, Problem};
+use crate::kernels::size::{Size, SizeKind, at_intensities, parse_sizes};
+use crate::kernels::{Data, Form, KernelId, Problem, intensity};
 use crate::measure::Rules;
 use crate::record::{Cache, Destination, Format, OnExisting};
 use crate::roofline::db::Database;
@@ -21,6 +21,8 @@ pub struct Request {
     pub kernels: Vec<(KernelId, Option<Vec<Size>>)>,
     /// `--batch`, `--beta` and `--out-type`.
     pub form: FormArgs,
+    /// `--intensity`: FMAs of each element, for kernels whose size has a number of them.
+    pub fmas: Option<Vec<u64>>,
     /// `--variant`.
     pub variant: Option<String>,
     /// `--device`.
@@ -70,6 +72,7 @@ impl Request {
         }
         let ids = kernels(&args.kernels)?;
         let form = FormArgs::parse(args, &ids)?;
+        let fmas = intensities(args, &ids)?;
         let kernels = ids
             .into_iter()
             .map(|id| {
@@ -85,6 +88,7 @@ impl Request {
         Ok(Request {
             kernels,
             form,
+            fmas,
             variant: args.variant.clone(),
             device: args.device,
             caches: match args.cache {
@@ -127,6 +131,12 @@ impl Request {
             let sizes = match sizes {
                 Some(sizes) => sizes.clone(),
                 None => self.own_sizes(*id, info.kind)?,
+            };
+            let sizes = match &self.fmas {
+                Some(fmas) if id.kernel().size_kind() == SizeKind::Mixed => {
+                    at_intensities(&sizes, fmas)
+                }
+                _ => sizes,
             };
             for variant in self.variants(*id, info)? {
                 for size in &sizes {
@@ -306,6 +316,36 @@ pub fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
 pub fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
     parse_sizes(text, id.kernel().size_kind())
         .map_err(|error| CliError::Usage(format!("{}: {error}", id.name())))
+}
+
+/// The FMAs of an element for each item of `--intensity`.
+///
+/// # Errors
+/// [`CliError::Usage`]: an intensity that no whole number of FMAs has; no kernel that takes one; a
+/// size that has its own.
+fn intensities(args: &SweepArgs, ids: &[KernelId]) -> Result<Option<Vec<u64>>, CliError> {
+    let Some(text) = &args.intensity else {
+        return Ok(None);
+    };
+    let fmas =
+        intensity::parse(text).map_err(|error| CliError::Usage(format!("--intensity: {error}")))?;
+    if !ids
+        .iter()
+        .any(|id| id.kernel().size_kind() == SizeKind::Mixed)
+    {
+        let names: Vec<&str> = ids.iter().map(|id| id.name()).collect();
+        return Err(CliError::Usage(format!(
+            "--intensity {text} is given for {}, and only mix takes one: leave it out, or sweep mix",
+            names.join(", ")
+        )));
+    }
+    if let Some(sizes) = args.sizes.as_deref().filter(|sizes| sizes.contains('@')) {
+        return Err(CliError::Usage(format!(
+            "--sizes {sizes} has intensities of its own: leave out --intensity {text}, or what \
+             follows the `@`"
+        )));
+    }
+    Ok(Some(fmas))
 }
 
 /// Checks a number that must be above 0.

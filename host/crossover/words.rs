@@ -2,9 +2,9 @@
 
 use super::Tested;
 use super::series::FULL_BYTES;
+use crate::roofline::Pipe;
 use crate::roofline::crossover::judge::TOLERANCE;
 use crate::roofline::crossover::plateau::NEAR;
-use crate::roofline::Pipe;
 use crate::roofline::crossover::{Asymptote, Estimate, Verdict};
 use crate::roofline::units::{engineering, significant};
 

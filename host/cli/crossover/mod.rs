@@ -1,200 +1,222 @@
-//! `rooftrace crossover`: from which N a matrix product should be compute-bound.
+//! `rooftrace crossover`: from which N a matrix product should be compute-bound, and whether a
+//! measured one is.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `predict` | the table of predictions |
+//! | `measure` | the sweep that tests them |
+//! | `verdict` | what became of them, for people and programs |
 
+mod measure;
+mod predict;
+mod verdict;
+
+use super::Verbosity;
 use super::error::CliError;
-use super::nearest::unknown;
-use super::render::{Cell, Column, CommandError, Common, Format, Sheet};
-use crate::kernels::KernelId;
-use crate::record::{self, Row};
-use crate::roofline::crossover::{Claim, Crossover, claims};
-use crate::roofline::units::significant;
-use crate::roofline::{Gpu, Pipe, Roofline};
+use super::plot::load;
+use super::render::{CommandError, Common, Format};
+use crate::crossover::{self, Tested, roofs};
+use crate::device::DeviceChoice;
+use crate::figure::select;
+use crate::record::Row;
+use crate::roofline::crossover::{MeasuredRoofs, Verdict};
+use crate::roofline::{Database, Gpu, Pipe};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Predict from which N a matrix product is compute-bound, with the assumptions of each claim.
+/// The GPU that is meant when neither a name nor rows are given: the lecture's.
+const LECTURE_GPU: &str = "h100";
+
+/// Predict from which N a matrix product is compute-bound, and put the prediction to the test.
 ///
 /// The lecture's claim, N >= 2360 on an H100, joins the bytes of fp32 storage to the roof of the
 /// BF16 tensor cores. Each line of the table is such a claim: a storage, a pipe, and whether C is
-/// read. Nothing is measured here; --from takes the roofs that a sweep measured.
+/// read.
+///
+/// --device measures a claim's kernel over N, with enough independent problems to fill the card
+/// and one alone, and the roofs in the same run; --from takes rows that were measured before, and
+/// needs no GPU. Left of the predicted crossover the time must be that of the bytes, right of it
+/// that of the FLOPs: where these asymptotes cross is observed, and the prediction from the
+/// measured roofs is confirmed, refuted, or not testable (docs/how-we-measure.md has the
+/// criterion).
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    group = clap::ArgGroup::new("rows").args(["from", "device"]),
+    after_help = "Examples:
   rooftrace crossover sgemm --gpu h100
       the lecture's 2360 and what it assumes, beside the crossover on fp32 cores
   rooftrace crossover all --gpu h200 --format json
-      every claim, for a program")]
+      every claim, for a program
+  rooftrace crossover sgemm --device cuda --out crossover.csv
+      measures, writes the rows, judges
+  rooftrace crossover sgemm --from crossover.csv --fail
+      judges rows measured before; exit code 1 if the prediction is refuted"
+)]
 pub struct CrossoverArgs {
     /// sgemm, gemm-mixed, gemm-bf16, gemm-tf32, or all: the kernel that could test the claim;
     /// sgemm also shows the lecture's claim, which it is often taken for
     #[arg(value_name = "KERNEL", default_value = "all")]
     pub kernel: String,
 
-    /// The GPU: a name, an alias or the driver's device name
-    #[arg(long, value_name = "NAME", default_value = "h100")]
-    pub gpu: String,
+    /// The GPU to predict for: a name, an alias or the driver's device name; without it that of
+    /// the rows, or h100
+    #[arg(long, value_name = "NAME", conflicts_with = "device")]
+    pub gpu: Option<String>,
 
-    /// Rows of a sweep: predict from the roofs measured in it as well (fp32 cores)
-    #[arg(long, value_name = "FILE")]
-    pub from: Option<PathBuf>,
+    /// Rows to judge, of one device: written by this command or by `sweep`
+    #[arg(long, value_name = "FILES", num_args = 1..)]
+    pub from: Vec<PathBuf>,
+
+    /// Measure first: auto, cpu, cuda or cuda:I
+    #[arg(long, value_name = "DEVICE", conflicts_with = "from")]
+    pub device: Option<DeviceChoice>,
+
+    /// End with exit code 1 if a prediction is refuted
+    #[arg(long, requires = "rows")]
+    pub fail: bool,
+
+    /// What is measured.
+    #[command(flatten)]
+    pub measuring: measure::MeasuringArgs,
 
     /// Common flags.
     #[command(flatten)]
     pub common: Common,
 }
 
-const COLUMNS: [Column; 10] = [
-    ("claim", Some("Claim")),
-    ("gpu", None),
-    ("pipe", Some("Pipe")),
-    ("reads_c", Some("C read")),
-    ("roofs", Some("Roofs")),
-    ("ridge_flop_per_byte", Some("Ridge")),
-    ("n", Some("N*")),
-    ("n_next", Some("N >=")),
-    ("testable_with", Some("Testable with")),
-    ("assumption", None),
-];
+/// What is predicted for: a GPU of the database, a device whose roofs were measured, or both.
+struct Subject<'a> {
+    /// The GPU, if the database has it.
+    gpu: Option<&'a Gpu>,
+    /// The device of the rows.
+    device: Option<&'a str>,
+    /// The rows.
+    rows: &'a [&'a Row],
+}
 
-/// Writes the predictions; below the table, what each assumes.
+impl<'a> Subject<'a> {
+    /// # Errors
+    /// A GPU that is not known or is not that of the rows; rows of several devices.
+    fn of(
+        name: Option<&str>,
+        rows: &'a [&'a Row],
+        database: &'a Database,
+    ) -> Result<Self, CliError> {
+        let devices = select::devices(rows.iter().copied());
+        if devices.len() > 1 {
+            return Err(CliError::Usage(format!(
+                "--from: the rows are of {} devices ({}), and a crossover belongs to one of them; \
+                 give the files of one device",
+                devices.len(),
+                devices.join(", ")
+            )));
+        }
+        let device = devices.first().copied();
+        let gpu = match (name, device) {
+            (None, Some(device)) => database.find_by_driver_name(device),
+            (name, _) => {
+                let name = name.unwrap_or(LECTURE_GPU);
+                Some(database.find(name).map_err(CommandError::from)?)
+            }
+        };
+        if let (Some(_), Some(gpu), Some(device)) = (name, gpu, device)
+            && !gpu.driver_names.iter().any(|known| known == device)
+        {
+            return Err(CliError::Usage(format!(
+                "--from: the rows are of {device}, the prediction is for {}; name the GPU of the \
+                 rows with --gpu, or leave it out",
+                gpu.name
+            )));
+        }
+        Ok(Subject { gpu, device, rows })
+    }
+
+    /// Its name.
+    fn name(&self) -> &str {
+        match (self.gpu, self.device) {
+            (Some(gpu), _) => &gpu.name,
+            (None, device) => device.unwrap_or("no device"),
+        }
+    }
+
+    /// The roofs of a pipe that were measured in the rows.
+    fn measured(&self, pipe: Pipe) -> Option<MeasuredRoofs> {
+        roofs::measured(self.rows, self.device?, pipe.id())
+    }
+}
+
+/// Writes the predictions, and with rows what became of them.
 ///
 /// # Errors
-/// An unknown kernel or GPU, a file that cannot be read, a failed write.
-pub fn run(args: &CrossoverArgs, out: &mut dyn Write) -> Result<(), CliError> {
+/// An unknown kernel or GPU, files that cannot be read, a failed write; what ended the sweep;
+/// [`CliError::Failed`] for a refuted prediction under `--fail`, and for points that failed.
+pub fn run(
+    args: &CrossoverArgs,
+    verbosity: Verbosity,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
     let database = args.common.database()?;
-    let gpu = database.find(&args.gpu).map_err(CommandError::from)?;
-    let claims = chosen(&args.kernel)?;
-    let measured = match &args.from {
-        Some(file) => Some(measured(&record::read_file(file)?.rows, gpu, file)?),
-        None => None,
+    let claims = predict::chosen(&args.kernel)?;
+    let testers = predict::testers(&claims);
+    let (rows, conclusion) = match args.device {
+        Some(device) => measure::measure(args, device, &testers, verbosity)?,
+        None => (load(&args.from, verbosity)?, Ok(())),
     };
-    let mut sheet = Sheet::new(COLUMNS.to_vec());
-    for claim in &claims {
-        for (roofs, roofline) in rooflines(gpu, claim.pipe, measured)? {
-            sheet.push(row(claim, gpu, roofs, &roofline));
+    let rows: Vec<&Row> = rows.iter().collect();
+    let measured = args.device.is_some() || !args.from.is_empty();
+    let subject = Subject::of(args.gpu.as_deref(), &rows, &database)?;
+    let tested = crossover::test(&rows, &testers);
+    if measured {
+        check_use(&tested, &testers, &subject)?;
+    }
+
+    let predictions = predict::sheet(&claims, &subject)?;
+    match args.common.format {
+        Format::Table => {
+            predictions.write(Format::Table, out)?;
+            predict::explain(&claims, &subject, out)?;
+            verdict::words(&tested, out)?;
+            if measured && args.kernel == "sgemm" {
+                verdict::two_questions(&tested, out)?;
+            }
         }
+        Format::Csv if measured => verdict::sheet(&tested).write(Format::Csv, out)?,
+        Format::Json if measured => verdict::json(&predictions, &tested, out)?,
+        format => predictions.write(format, out)?,
     }
-    sheet.write(args.common.format, out)?;
-    if args.common.format == Format::Table {
-        explain(&claims, gpu, out)?;
+    out.flush()?;
+    conclusion?;
+    match refuted(&tested).as_slice() {
+        names if args.fail && !names.is_empty() => Err(CliError::Failed(format!(
+            "the prediction is refuted for {}",
+            names.join(", ")
+        ))),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
-/// The claims that a kernel could test.
-fn chosen(kernel: &str) -> Result<Vec<Claim>, CliError> {
-    let all = claims();
-    let mut names: Vec<&str> = Vec::new();
-    for claim in &all {
-        if !names.contains(&claim.tested_by) {
-            names.push(claim.tested_by);
-        }
-    }
-    names.push("all");
-    if !names.contains(&kernel) {
-        return Err(CliError::Usage(unknown("kernel", kernel, names)));
-    }
-    let shown = |claim: &Claim| match kernel {
-        "all" => true,
-        "sgemm" => ["sgemm", "gemm-mixed"].contains(&claim.tested_by),
-        _ => claim.tested_by == kernel,
-    };
-    Ok(all.into_iter().filter(shown).collect())
-}
-
-/// The roofs that a claim is placed on: as the lecture rounds them, the datasheet's, measured.
-fn rooflines(
-    gpu: &Gpu,
-    pipe: Pipe,
-    measured: Option<Roofline>,
-) -> Result<Vec<(&'static str, Roofline)>, CommandError> {
-    let mut rooflines = Vec::new();
-    if let Some(lecture) = gpu.lecture_roofline(pipe) {
-        // The lecture rounds the ridge point before it multiplies.
-        let ridge = lecture.ridge().round();
-        let rounded = Roofline::new(ridge * lecture.peak_byte_per_s, lecture.peak_byte_per_s)?;
-        rooflines.push(("lecture, ridge rounded", rounded));
-        rooflines.push(("lecture", lecture));
-    }
-    rooflines.push(("datasheet", gpu.roofline(pipe)?));
-    rooflines.extend(
-        measured
-            .filter(|_| pipe == Pipe::Fp32)
-            .map(|roofs| ("measured", roofs)),
-    );
-    Ok(rooflines)
-}
-
-/// The roofs that the rows' run measured, if it ran on this GPU.
-fn measured(rows: &[Row], gpu: &Gpu, file: &std::path::Path) -> Result<Roofline, CliError> {
-    let usage = |problem: String| CliError::Usage(format!("--from {}: {problem}", file.display()));
-    let row = rows
+/// Finds rows that neither test a claim nor have roofs to predict from.
+fn check_use(tested: &[Tested], testers: &[&str], subject: &Subject<'_>) -> Result<(), CliError> {
+    let predicts = Pipe::ALL
         .iter()
-        .find(|row| {
-            row.measured_peak_flop_per_s.is_some() && row.measured_peak_byte_per_s.is_some()
-        })
-        .ok_or_else(|| usage("no row has measured roofs; give the rows of a sweep".to_owned()))?;
-    if !gpu.driver_names.contains(&row.device) {
-        return Err(usage(format!(
-            "its rows are of {}, the prediction is for {}; name the GPU of the rows with --gpu",
-            row.device, gpu.name
-        )));
+        .any(|&pipe| subject.measured(pipe).is_some());
+    if !tested.is_empty() || predicts {
+        return Ok(());
     }
-    let flops = row.measured_peak_flop_per_s.unwrap_or_default();
-    let bytes = row.measured_peak_byte_per_s.unwrap_or_default();
-    Roofline::new(flops, bytes).map_err(|error| usage(error.to_string()))
+    Err(CliError::Usage(format!(
+        "--from: no row is of {}, and none has measured roofs; give the rows of \
+         `rooftrace crossover KERNEL --device cuda` or of a sweep",
+        testers.join(" or ")
+    )))
 }
 
-fn row(claim: &Claim, gpu: &Gpu, roofs: &str, roofline: &Roofline) -> Vec<Cell> {
-    let (n, next) = match claim.on(roofline) {
-        Crossover::At { n, next } => (Some(n), Some(next)),
-        _ => (None, None),
-    };
-    let ridge = roofline.ridge();
-    vec![
-        Cell::text(claim.label),
-        Cell::text(&gpu.name),
-        Cell::text(claim.pipe.id()),
-        Cell::flag(claim.storage.reads_c),
-        Cell::text(roofs),
-        Cell::number(ridge, significant(ridge, 5)),
-        Cell::maybe(n, |n| Cell::number(n, format!("{n:.1}"))),
-        Cell::maybe(next, |next| Cell::whole(next, next.to_string())),
-        Cell::text(claim.tested_by),
-        Cell::text(claim.assumption),
-    ]
-}
-
-/// What each claim assumes, and what this table is not.
-fn explain(claims: &[Claim], gpu: &Gpu, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(
-        out,
-        "Square matrices; N* = ridge x bits of A, B, result and (if read) C / 16."
-    )?;
-    let mut seen: Vec<&str> = Vec::new();
-    for claim in claims {
-        if !seen.contains(&claim.label) {
-            seen.push(claim.label);
-            writeln!(out, "{}: assumes that {}.", claim.label, claim.assumption)?;
-        }
-    }
-    let mut missing: Vec<&str> = Vec::new();
-    for name in claims.iter().map(|claim| claim.tested_by) {
-        if !missing.contains(&name) && !KernelId::ALL.iter().any(|id| id.name() == name) {
-            missing.push(name);
-        }
-    }
-    if !missing.is_empty() {
-        writeln!(
-            out,
-            "Not in this version, so not testable with it: {}.",
-            missing.join(", ")
-        )?;
-    }
-    writeln!(
-        out,
-        "Predictions for {}, not measurements: a kernel crosses where its own efficiencies put it,\n\
-         at N* times its compute efficiency over its memory efficiency.",
-        gpu.name
-    )
+/// Kernels and variants whose prediction is refuted.
+fn refuted(tested: &[Tested]) -> Vec<String> {
+    tested
+        .iter()
+        .filter(|tested| tested.judgement.verdict == Verdict::Refuted)
+        .map(|tested| format!("{} {}", tested.series.kernel, tested.series.variant))
+        .collect()
 }
 
 #[cfg(test)]
@@ -204,15 +226,18 @@ mod tests {
     fn lines(kernel: &str, gpu: &str) -> Vec<String> {
         let args = CrossoverArgs {
             kernel: kernel.to_owned(),
-            gpu: gpu.to_owned(),
-            from: None,
+            gpu: Some(gpu.to_owned()),
+            from: Vec::new(),
+            device: None,
+            fail: false,
+            measuring: measure::MeasuringArgs::default(),
             common: Common {
                 format: Format::Csv,
                 ..Common::default()
             },
         };
         let mut out = Vec::new();
-        run(&args, &mut out).unwrap();
+        run(&args, Verbosity::Quiet, &mut out).unwrap();
         String::from_utf8(out)
             .unwrap()
             .lines()
@@ -258,7 +283,7 @@ mod tests {
 
     #[test]
     fn an_unknown_kernel_is_refused_with_the_nearest() {
-        let error = chosen("gemm-bf61").unwrap_err().to_string();
+        let error = predict::chosen("gemm-bf61").unwrap_err().to_string();
         assert!(error.contains("did you mean \"gemm-bf16\""), "{error}");
     }
 }

@@ -37,8 +37,7 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
 }
 
 /// Makes the plan of a request for a device.
-pub(super) type Planner<'a> =
-    &'a dyn Fn(&Request, &DeviceInfo, Database) -> Result<Plan, CliError>;
+pub(super) type Planner<'a> = &'a dyn Fn(&Request, &DeviceInfo, Database) -> Result<Plan, CliError>;
 
 /// What of a sweep is shown on stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -65,8 +65,11 @@ fn tested(series: Series, rows: &[&Row]) -> Tested {
     }
 }
 
-/// The claim with this kernel, pipe, storage, and C read or not.
+/// The claim with this kernel, pipe, storage, and C read or not. All are of GPUs.
 fn claim(series: &Series) -> Option<Claim> {
+    if !series.on_gpu {
+        return None;
+    }
     let pipe = Pipe::from_str(&series.pipe).ok()?;
     let storage = Storage::from_str(&series.storage).ok()?;
     claims().into_iter().find(|claim| {

@@ -94,6 +94,8 @@ pub fn exclusion(row: &Row) -> Option<Exclusion> {
 pub struct Series {
     /// The device.
     pub device: String,
+    /// Whether that is a GPU.
+    pub on_gpu: bool,
     /// The kernel.
     pub kernel: String,
     /// Its variant.
@@ -200,6 +202,7 @@ fn series(rows: &[&Row]) -> Series {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     Series {
         device: first.device.clone(),
+        on_gpu: first.compute_capability.is_some(),
         kernel: first.kernel.clone(),
         variant: first.variant.clone(),
         pipe: text(&first.pipe),

@@ -1,12 +1,15 @@
 //! A test as sentences.
 
 use super::Tested;
-use super::series::FULL_BYTES;
+use super::series::{FULL_BYTES, Series};
 use crate::roofline::Pipe;
 use crate::roofline::crossover::judge::TOLERANCE;
 use crate::roofline::crossover::plateau::NEAR;
 use crate::roofline::crossover::{Asymptote, Estimate, Verdict};
 use crate::roofline::units::{engineering, significant};
+
+/// Relative error from which a knee does not describe its points.
+const POOR: f64 = 0.2;
 
 /// What was measured: kernel, variant, device, and the claim that it tests.
 #[must_use]
@@ -14,7 +17,7 @@ pub fn heading(tested: &Tested) -> String {
     let series = &tested.series;
     let claim = match &tested.claim {
         Some(claim) => claim.label.to_owned(),
-        None => format!("{} storage, {}", series.storage, pipe(&series.pipe)),
+        None => format!("{} storage, {}", series.storage, pipe(series)),
     };
     format!(
         "{} {} on {}: {claim}, C {}",
@@ -68,11 +71,12 @@ pub fn verdict(tested: &Tested) -> String {
     )
 }
 
-/// A pipe by precision and unit: `FP32 CUDA cores`.
-fn pipe(id: &str) -> String {
-    match id.parse::<Pipe>() {
-        Ok(pipe) => format!("{} {}", pipe.precision(), pipe.unit()),
-        Err(_) => id.to_owned(),
+/// What computes, by precision and on a GPU unit: `FP32 CUDA cores`.
+fn pipe(series: &Series) -> String {
+    match series.pipe.parse::<Pipe>() {
+        Ok(pipe) if series.on_gpu => format!("{} {}", pipe.precision(), pipe.unit()),
+        Ok(pipe) => pipe.precision().to_owned(),
+        Err(_) => series.pipe.clone(),
     }
 }
 
@@ -90,7 +94,7 @@ fn predicted(tested: &Tested) -> Option<String> {
     Some(format!(
         "{}, from the roofs measured beside it: {} {}, {}",
         side_length(tested.judgement.predicted?),
-        pipe(&tested.series.pipe),
+        pipe(&tested.series),
         engineering(roofs.flop_per_s.value, "FLOP/s"),
         engineering(roofs.byte_per_s.value, "B/s")
     ))
@@ -147,6 +151,12 @@ fn efficiency(tested: &Tested) -> Option<String> {
 
 fn knee(tested: &Tested) -> Option<String> {
     let knee = tested.knee?;
+    if knee.rms > POOR {
+        return Some(format!(
+            "none: the best is off by {} % (rms)",
+            significant(100.0 * knee.rms, 2)
+        ));
+    }
     Some(format!(
         "N = {}, {} and {}, sharpness {} (1: times add up), rms {} %",
         significant(knee.crossover, 4),

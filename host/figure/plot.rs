@@ -181,13 +181,21 @@ fn axes(scene: &mut Scene, area: &Area<'_>, vertical: &[super::axis::Tick], left
         .push(title((left + NORMAL * 0.8, middle.1), &area.y.title, -90.0));
 }
 
-/// Intervals around roofs, under everything else.
+/// Intervals around lines, under everything else.
 fn bands(scene: &mut Scene, area: &Area<'_>, lines: &[Line]) {
     for line in lines
         .iter()
         .filter(|line| line.band.0 < 1.0 || line.band.1 > 1.0)
     {
-        let shifted = |(x, y): (f64, f64), factor: f64| area.clamped(area.place((x, y * factor)));
+        let vertical = line.from.0 == line.to.0;
+        let shifted = |(x, y): (f64, f64), factor: f64| {
+            let moved = if vertical {
+                (x * factor, y)
+            } else {
+                (x, y * factor)
+            };
+            area.clamped(area.place(moved))
+        };
         scene.items.push(Item::Area {
             points: vec![
                 shifted(line.from, line.band.0),

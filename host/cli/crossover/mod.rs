@@ -75,13 +75,13 @@ pub struct CrossoverArgs {
     #[arg(long, requires = "rows")]
     pub fail: bool,
 
-    /// What is measured.
-    #[command(flatten)]
-    pub measuring: measure::MeasuringArgs,
-
     /// Common flags.
     #[command(flatten)]
     pub common: Common,
+
+    /// What is measured.
+    #[command(flatten)]
+    pub measuring: measure::MeasuringArgs,
 }
 
 /// What is predicted for: a GPU of the database, a device whose roofs were measured, or both.
@@ -176,8 +176,8 @@ pub fn run(
             predictions.write(Format::Table, out)?;
             predict::explain(&claims, &subject, out)?;
             verdict::words(&tested, out)?;
-            if measured && args.kernel == "sgemm" {
-                verdict::two_questions(&tested, out)?;
+            if args.kernel == "sgemm" {
+                verdict::two_questions(&claims, &subject, &tested, out)?;
             }
         }
         Format::Csv if measured => verdict::sheet(&tested).write(Format::Csv, out)?,

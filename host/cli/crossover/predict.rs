@@ -23,6 +23,9 @@ const COLUMNS: [Column; 10] = [
     ("assumption", None),
 ];
 
+/// What the table calls roofs that the rows' runs measured.
+const MEASURED: &str = "measured";
+
 /// The claims that a kernel could test; of `sgemm` also the lecture's.
 ///
 /// # Errors
@@ -67,6 +70,18 @@ pub(super) fn sheet(claims: &[Claim], subject: &Subject<'_>) -> Result<Sheet, Co
     Ok(sheet)
 }
 
+/// The nearest integer at or above a claim's crossover, and the roofs that it is predicted from:
+/// measured ones where there are any, otherwise the first known.
+pub(super) fn best(claim: &Claim, subject: &Subject<'_>) -> Option<(u64, &'static str)> {
+    let mut known = rooflines(subject, claim.pipe).ok()?;
+    let measured = known.iter().position(|(roofs, _)| *roofs == MEASURED);
+    let (roofs, roofline) = known.drain(measured.unwrap_or(0)..).next()?;
+    match claim.on(&roofline) {
+        Crossover::At { next, .. } => Some((next, roofs)),
+        _ => None,
+    }
+}
+
 /// The roofs that a claim is placed on: as the lecture rounds them, the datasheet's, measured.
 fn rooflines(
     subject: &Subject<'_>,
@@ -78,7 +93,7 @@ fn rooflines(
     }
     if let Some(roofs) = subject.measured(pipe) {
         let measured = Roofline::new(roofs.flop_per_s.value, roofs.byte_per_s.value)?;
-        rooflines.push(("measured", measured));
+        rooflines.push((MEASURED, measured));
     }
     Ok(rooflines)
 }

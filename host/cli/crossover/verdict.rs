@@ -1,11 +1,12 @@
 //! What became of the predictions, for people and programs.
 
+use super::{Subject, predict};
 use crate::cli::render::{Cell, Column, Sheet};
 use crate::crossover::roofs::UNCERTAINTY;
 use crate::crossover::{Tested, words as sentences};
 use crate::roofline::crossover::fit::{BAND, LEAST_POINTS, RESAMPLES};
 use crate::roofline::crossover::judge::{LEAST_EFFICIENCY, MOST_EFFICIENCY, TOLERANCE};
-use crate::roofline::crossover::{Asymptote, Estimate, Obstacle, Point, Side};
+use crate::roofline::crossover::{Asymptote, Claim, Estimate, Obstacle, Point, Side};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -21,30 +22,41 @@ pub(super) fn words(tested: &[Tested], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The two questions that are asked of `sgemm`, answered apart.
-pub(super) fn two_questions(tested: &[Tested], out: &mut dyn Write) -> io::Result<()> {
-    let answer = |kernel: &str| {
-        let of_kernel: Vec<String> = tested
+pub(super) fn two_questions(
+    claims: &[Claim],
+    subject: &Subject<'_>,
+    tested: &[Tested],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let predicted = |kernel: &str| {
+        let claim = claims
             .iter()
-            .filter(|tested| tested.series.kernel == kernel)
-            .map(|tested| {
-                format!(
-                    "{} is {}",
-                    tested.series.variant,
-                    sentences::verdict(tested)
-                )
-            })
-            .collect();
-        match of_kernel.is_empty() {
-            true => format!("no row of {kernel} is at hand"),
-            false => of_kernel.join("; "),
+            .find(|claim| claim.tested_by == kernel && claim.storage.reads_c)?;
+        let (n, roofs) = predict::best(claim, subject)?;
+        Some(format!("{} predicts N >= {n} ({roofs})", subject.name()))
+    };
+    let answer = |kernel: &str| {
+        let of_kernel = tested.iter().filter(|t| t.series.kernel == kernel);
+        let mut parts: Vec<String> = predicted(kernel).into_iter().collect();
+        parts.extend(of_kernel.map(|tested| {
+            let variant = &tested.series.variant;
+            let verdict = tested.judgement.verdict.name();
+            match tested.judgement.fit.as_ref().and_then(|fit| fit.crossover) {
+                Some(n) => format!("{kernel} {variant} crosses at {:.0}: {verdict}", n.value),
+                None => format!("{kernel} {variant}: {verdict}"),
+            }
+        }));
+        if !parts.iter().any(|part| part.starts_with(kernel)) {
+            parts.push(format!("{kernel} tests it"));
         }
+        parts.join("; ")
     };
     writeln!(
         out,
         "\nTwo questions, apart:\n  \
          Where does plain fp32 SGEMM cross? {}.\n  \
          What does the lecture's claim need? The bytes of fp32 storage under the roof of the BF16 \
-         tensor cores at once, which no fp32 SGEMM has and gemm-mixed does: {}.",
+         tensor cores,\n  which no fp32 SGEMM has: {}.",
         answer("sgemm"),
         answer("gemm-mixed")
     )

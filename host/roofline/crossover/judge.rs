@@ -159,8 +159,8 @@ impl fmt::Display for Obstacle {
             ),
             Obstacle::AboveRoof { side, efficiency } => write!(
                 f,
-                "the {} side reaches {:.1} % of what was measured as its roof, so that this is \
-                 none, or is another pipe's",
+                "the {} side reaches {:.1} % of what was measured as its roof, which is no roof \
+                 then, or is another pipe's",
                 side.name(),
                 100.0 * efficiency
             ),

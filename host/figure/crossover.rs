@@ -8,7 +8,7 @@ use super::palette::Style;
 use super::throughput::size_axis;
 use crate::crossover::{Tested, test, words};
 use crate::record::Row;
-use crate::roofline::crossover::{self, Estimate, MeasuredRoofs, claims};
+use crate::roofline::crossover::{self, Estimate, claims};
 use crate::roofline::units::{engineering, significant};
 
 /// Weight of all markers: N is on an axis of its own.
@@ -57,29 +57,33 @@ fn plot(tested: &Tested) -> Plot {
     let series = &tested.series;
     let traces = traces(tested);
     let all = || traces.iter().flat_map(|trace| &trace.points);
-    let x = size_axis(all().map(|point| point.x));
+    let crossings = [predicted(tested), observed(tested)];
+    let shown = crossings.iter().flatten().map(|n| n.value);
+    let x = size_axis(all().map(|point| point.x).chain(shown));
     let per_byte = 16.0 / series.bits_per_square.map_or(1.0, f64::from);
-    let asymptotes = Corner::observed(tested);
-    let roofs = tested.roofs.map(|roofs| Corner::predicted(&roofs, tested));
-    let corners = [asymptotes, roofs.flatten()];
-    let heights = corners.iter().flatten().flat_map(|corner| {
-        let left = corner.byte_per_s.map(|rate| rate * per_byte * x.low);
-        left.into_iter().chain(corner.flop_per_s)
+    let rate = |rate: Option<Estimate>| rate.map(|rate| rate.value);
+    let fit = tested.judgement.fit.as_ref();
+    let asymptotes = Limits {
+        byte_per_s: fit.and_then(|fit| rate(fit.memory.rate)),
+        flop_per_s: fit.and_then(|fit| rate(fit.compute.rate)),
+    };
+    let roofs = Limits {
+        byte_per_s: tested.roofs.map(|roofs| roofs.byte_per_s.value),
+        flop_per_s: tested.roofs.map(|roofs| roofs.flop_per_s.value),
+    };
+    let heights = [asymptotes, roofs].into_iter().flat_map(|limits| {
+        let left = limits.byte_per_s.map(|rate| rate * per_byte * x.low);
+        left.into_iter().chain(limits.flop_per_s)
     });
     let y = Axis::logarithmic(
         format!("{}: achieved (FLOP/s)", name(tested)),
         all().map(|point| point.y).chain(heights),
-        (1.6, 2.6),
+        (1.6, 4.5),
         (Scale::Decades, Labels::Decimal),
     );
-    let mut lines = Vec::new();
-    if let Some(corner) = &corners[1] {
-        lines.extend(corner.lines(per_byte, &x, "measured roof", Look::Guide));
-    }
-    if let Some(corner) = &corners[0] {
-        lines.extend(corner.lines(per_byte, &x, "asymptote", Look::Measured));
-    }
-    lines.extend(verticals(tested, &y));
+    let mut lines = roofs.lines(per_byte, (&x, &y), "roof", Look::Guide);
+    lines.extend(asymptotes.lines(per_byte, (&x, &y), "asymptote", Look::Measured));
+    lines.extend(verticals(crossings, &y));
     Plot {
         x,
         y,
@@ -87,6 +91,16 @@ fn plot(tested: &Tested) -> Plot {
         traces,
         marks: Vec::new(),
     }
+}
+
+/// The predicted crossing.
+fn predicted(tested: &Tested) -> Option<Estimate> {
+    tested.judgement.predicted
+}
+
+/// The observed crossing.
+fn observed(tested: &Tested) -> Option<Estimate> {
+    tested.judgement.fit.as_ref()?.crossover
 }
 
 /// The traces: what is judged, and beside batches the single problems.
@@ -135,72 +149,42 @@ fn traces(tested: &Tested) -> Vec<Trace> {
     ]
 }
 
-/// Two lines that meet: far left bytes, far right FLOPs set the limit.
-struct Corner {
-    /// Slope of the left one.
+/// Two lines that cross: one of bytes a second, rising with N, one of FLOPs a second.
+#[derive(Clone, Copy)]
+struct Limits {
     byte_per_s: Option<f64>,
-    /// Height of the right one.
     flop_per_s: Option<f64>,
-    /// Side at which they meet, or should.
-    n: f64,
 }
 
-impl Corner {
-    /// The fitted asymptotes; one alone ends at the predicted crossing.
-    fn observed(tested: &Tested) -> Option<Corner> {
-        let fit = tested.judgement.fit.as_ref()?;
-        let rate = |rate: Option<Estimate>| rate.map(|rate| rate.value);
-        Some(Corner {
-            byte_per_s: rate(fit.memory.rate),
-            flop_per_s: rate(fit.compute.rate),
-            n: rate(fit.crossover.or(tested.judgement.predicted))?,
-        })
-    }
-
-    /// The measured roofs.
-    fn predicted(roofs: &MeasuredRoofs, tested: &Tested) -> Option<Corner> {
-        Some(Corner {
-            byte_per_s: Some(roofs.byte_per_s.value),
-            flop_per_s: Some(roofs.flop_per_s.value),
-            n: tested.judgement.predicted?.value,
-        })
-    }
-
-    fn lines(&self, per_byte: f64, x: &Axis, what: &str, look: Look) -> Vec<Line> {
-        let side = if look == Look::Guide {
-            Side::Above
-        } else {
-            Side::Below
-        };
+impl Limits {
+    /// The lines over the whole plot: where they cross can be seen only if they go on.
+    fn lines(self, per_byte: f64, (x, y): (&Axis, &Axis), what: &str, look: Look) -> Vec<Line> {
         let line = |from, to, rate, unit| Line {
             from,
             to,
             band: (1.0, 1.0),
             look,
             label: format!("{what} {}", engineering(rate, unit)),
-            side,
+            side: match look {
+                Look::Guide => Side::Above,
+                _ => Side::Below,
+            },
         };
-        let n = self.n.clamp(x.low, x.high);
-        let left = self.byte_per_s.map(|rate| {
+        let rising = self.byte_per_s.map(|rate| {
             let slope = rate * per_byte;
-            line((x.low, slope * x.low), (n, slope * n), rate, "B/s")
+            let end = x.high.min(y.high / slope);
+            line((x.low, slope * x.low), (end, slope * end), rate, "B/s")
         });
-        let right = self
+        let level = self
             .flop_per_s
-            .map(|rate| line((n, rate), (x.high, rate), rate, "FLOP/s"));
-        left.into_iter().chain(right).collect()
+            .map(|rate| line((x.low, rate), (x.high, rate), rate, "FLOP/s"));
+        rising.into_iter().chain(level).collect()
     }
 }
 
 /// The predicted and the observed crossing, each with its interval, their labels apart.
-fn verticals(tested: &Tested, y: &Axis) -> Vec<Line> {
-    let predicted = tested.judgement.predicted;
-    let observed = tested.judgement.fit.as_ref().and_then(|fit| fit.crossover);
-    let right_of = |a: Option<Estimate>, b: Option<Estimate>| match (a, b) {
-        (Some(a), Some(b)) => a.value >= b.value,
-        _ => true,
-    };
-    let line = |n: Estimate, what: &str, look, right| Line {
+fn verticals([predicted, observed]: [Option<Estimate>; 2], y: &Axis) -> Vec<Line> {
+    let line = |n: Estimate, what: &str, look, side| Line {
         from: (n.value, y.low),
         to: (n.value, y.high),
         band: (n.interval.low / n.value, n.interval.high / n.value),
@@ -211,15 +195,16 @@ fn verticals(tested: &Tested, y: &Axis) -> Vec<Line> {
             significant(n.interval.low, 4),
             significant(n.interval.high, 4)
         ),
-        side: if right { Side::Below } else { Side::Above },
+        side,
     };
-    let predicted_line = predicted.map(|n| {
-        let right = right_of(predicted, observed);
-        line(n, "predicted", Look::Datasheet, right)
-    });
-    let observed_line = observed.map(|n| {
-        let right = !right_of(predicted, observed);
-        line(n, "observed", Look::Measured, right)
-    });
-    predicted_line.into_iter().chain(observed_line).collect()
+    let further_left = predicted
+        .zip(observed)
+        .is_some_and(|(predicted, observed)| predicted.value < observed.value);
+    let (of_predicted, of_observed) = match further_left {
+        true => (Side::Above, Side::Below),
+        false => (Side::Below, Side::Above),
+    };
+    let predicted = predicted.map(|n| line(n, "predicted", Look::Datasheet, of_predicted));
+    let observed = observed.map(|n| line(n, "observed", Look::Measured, of_observed));
+    predicted.into_iter().chain(observed).collect()
 }

@@ -47,11 +47,6 @@ pub const MIXED: Kernel = Kernel {
 };
 
 impl Kernel {
-    /// The side at which its asymptotes cross.
-    pub fn crossover(&self) -> f64 {
-        8.0 * self.compute * self.peak_flop_per_s / (self.memory * MEASURED.peak_byte_per_s)
-    }
-
     /// One launch.
     pub fn row(&self, n: u64, batch: u64) -> Row {
         let work = Work {

@@ -81,7 +81,7 @@ fn a_crossover_says_both_crossings_and_the_verdict() {
         "observed 11",
         "asymptote 4.0",
         "asymptote 58.",
-        "measured roof 66.4 TFLOP/s",
+        "roof 66.4 TFLOP/s",
         "sgemm auto, batches that fill the card",
         "sgemm auto, one problem",
         "Prediction confirmed: observed over predicted is 0.9",

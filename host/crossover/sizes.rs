@@ -12,11 +12,11 @@ const LARGEST: u64 = 4096;
 /// the bands for the asymptotes.
 const DENSE: f64 = 2.6 * BAND;
 /// Sizes an octave there.
-const DENSE_STEPS: f64 = 4.0;
+const DENSE_STEPS: f64 = 5.0;
 /// Sizes an octave elsewhere.
 const COARSE_STEPS: f64 = 2.0;
 
-/// Sides to measure, ascending: from 16 to 4096, two an octave, four around the predicted
+/// Sides to measure, ascending: from 16 to 4096, two an octave, five around the predicted
 /// crossover, and further out where the crossover asks for it.
 ///
 /// All are multiples of `multiple`, the elements of the widest access: what a ragged row costs is
@@ -26,7 +26,7 @@ pub fn sizes(predicted: Option<f64>, multiple: u64) -> Vec<u64> {
     let multiple = multiple.max(1);
     let (mut low, mut high) = (LEAST as f64, LARGEST as f64);
     if let Some(n) = predicted {
-        low = low.min(n / DENSE);
+        low = low.min(n / (4.0 * BAND));
         high = high.max(n * DENSE);
     }
     let dense = |n: f64| predicted.is_some_and(|at| n * DENSE >= at && n <= at * DENSE);
@@ -64,8 +64,8 @@ mod tests {
         let sizes = sizes(Some(111.5), 4);
         assert_eq!((sizes[0], sizes[sizes.len() - 1]), (16, 4096));
         let near = sizes.iter().filter(|&&n| n > 28 && n < 450).count();
-        assert!(near >= 15, "{sizes:?}");
-        assert!(sizes.len() <= 32, "{sizes:?}");
+        assert!(near >= 18, "{sizes:?}");
+        assert!(sizes.len() <= 36, "{sizes:?}");
     }
 
     proptest! {

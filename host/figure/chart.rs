@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::palette::Style;
 
-/// A figure: one or two plots, or bars, under one heading.
+/// A figure: plots, or bars, under one heading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
     /// The heading; none if empty.

@@ -38,7 +38,8 @@ const LECTURE_GPU: &str = "h100";
 /// needs no GPU. Left of the predicted crossover the time must be that of the bytes, right of it
 /// that of the FLOPs: where these asymptotes cross is observed, and the prediction from the
 /// measured roofs is confirmed, refuted, or not testable (docs/how-we-measure.md has the
-/// criterion).
+/// criterion). Then --format json is one document with the predictions, the criterion and every
+/// number of the tests, --format csv a line for each test.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("rows").args(["from", "device"]),

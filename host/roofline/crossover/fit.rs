@@ -18,7 +18,7 @@
 //!
 //! A knee that is not sharp pulls both asymptotes down, by at most a third at a factor of
 //! [`BAND`] (if times add up), and less further out. Both move alike, so that their crossing
-//! moves less; [`super::knee`] gives it without that pull.
+//! moves less; [`mod@super::knee`] gives it without that pull.
 
 use super::point::{Point, median};
 use crate::roofline::model::Interval;
@@ -29,9 +29,10 @@ use rand::{RngExt, SeedableRng};
 /// octave, at which the other of two times is half as long.
 pub const BAND: f64 = 2.0;
 
-/// Fewest sizes of a side: below, a single one could move its median past its neighbour's, and
-/// the interval of the median would leave out the outermost with more than the 5 % allowed.
-pub const LEAST_POINTS: usize = 5;
+/// Fewest sizes of a side: of 5, even the whole range holds the median of what they were drawn from
+/// in only 1 - 2 / 2^5 = 93.75 % of cases, so that no interval could have 95 %. The same limit as for
+/// the interval of a time.
+pub const LEAST_POINTS: usize = 6;
 
 /// Draws of the bootstrap.
 pub const RESAMPLES: usize = 4000;

@@ -17,7 +17,7 @@
 //!    bioequivalence: Schuirmann, J. Pharmacokin. Biopharm. 15, 1987. A plain test of equality
 //!    would refute every prediction once the measurement is precise enough.)
 //!
-//! The interval is the bootstrap's of [`super::fit`], widened by the extreme quotients of the
+//! The interval is the bootstrap's of [`mod@super::fit`], widened by the extreme quotients of the
 //! roofs' intervals.
 
 use super::fit::{Estimate, Fit, LEAST_POINTS, fit};

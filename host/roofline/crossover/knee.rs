@@ -3,7 +3,7 @@
 //! P(N) = (memory(N)^-p + compute^-p)^(-1/p), with memory(N) = N x 16 / bits x byte/s: the p-norm
 //! of the two times. p = 1 is a kernel that moves and computes in turn, a large p one that does
 //! both at once, so that only the longer time shows. Two asymptotes and their crossing come out
-//! of every point, also of those near the knee that [`super::fit`] must leave out.
+//! of every point, also of those near the knee that [`mod@super::fit`] must leave out.
 //!
 //! With x = ln N, x* the crossing and h = ln compute, ln P = h - g(x, x*, p) where
 //! g = ln(1 + e^(-p (x - x*))) / p. Least squares in ln P gives h as a mean; the remaining two

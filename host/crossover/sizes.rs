@@ -26,7 +26,7 @@ pub fn sizes(predicted: Option<f64>, multiple: u64) -> Vec<u64> {
     let multiple = multiple.max(1);
     let (mut low, mut high) = (LEAST as f64, LARGEST as f64);
     if let Some(n) = predicted {
-        low = low.min(n / (4.0 * BAND));
+        low = low.min(n / (3.0 * BAND));
         high = high.max(n * DENSE);
     }
     let dense = |n: f64| predicted.is_some_and(|at| n * DENSE >= at && n <= at * DENSE);

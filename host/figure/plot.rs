@@ -372,11 +372,14 @@ fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot>
             row(below, 2.0),
         ],
     };
-    let room = (whole - length).max(0.0);
+    // Where a label begins that ends a little before the line: before its beginning, if the line
+    // is shorter, for beyond its end is often the edge of the plot.
+    let last = whole - length - 4.0;
+    let first = last.min(0.0);
     let mut spots = Vec::new();
     for off in sides {
         for i in 0..=24 {
-            let start = (room - 4.0).max(0.0) * (1.0 - f64::from(i) / 24.0);
+            let start = first + (last - first) * (1.0 - f64::from(i) / 24.0);
             spots.push(Spot {
                 // Up, seen from the base line, is (unit.1, -unit.0).
                 at: (

@@ -144,8 +144,13 @@ impl fmt::Display for Obstacle {
             ),
             Obstacle::FewSizes { side, found } => write!(
                 f,
-                "{found} sizes lie an octave or more {} of the predicted crossover, on the {} \
-                 side, and {LEAST_POINTS} are needed",
+                "{found} {} an octave or more {} of the predicted crossover, on the {} side, and \
+                 {LEAST_POINTS} are needed",
+                if *found == 1 {
+                    "size lies"
+                } else {
+                    "sizes lie"
+                },
                 side.place(),
                 side.name()
             ),

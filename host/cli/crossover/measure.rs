@@ -4,6 +4,7 @@ use super::CrossoverArgs;
 use crate::cli::Verbosity;
 use crate::cli::error::CliError;
 use crate::cli::sweep::args::{BaselineArg, CacheArg, DataArg, SweepArgs};
+use crate::cli::sweep::form::Batch;
 use crate::cli::sweep::request::Request;
 use crate::cli::sweep::{self, Measured, Shown};
 use crate::crossover::sizes::sizes;
@@ -97,8 +98,12 @@ fn request(
     Request::parse(&SweepArgs {
         kernels,
         sizes: own.sizes.clone(),
+        intensity: None,
         variant: own.variant.clone(),
         device,
+        batch: None,
+        beta: None,
+        out_type: None,
         cache: CacheArg::Cold,
         out,
         format: None,
@@ -141,7 +146,14 @@ fn plan(request: &Request, info: &DeviceInfo, database: Database) -> Result<Plan
 /// The requests whose points make the traces: single problems, and on a device that can launch
 /// several at once batches that fill it.
 fn passes(request: &Request) -> Vec<Request> {
-    vec![request.clone()]
+    let mut batched = request.clone();
+    batched.kernels.retain(|(id, _)| id.kernel().batches());
+    batched.form.batch = Some(Batch::Auto);
+    let mut passes = vec![request.clone()];
+    if !batched.kernels.is_empty() {
+        passes.push(batched);
+    }
+    passes
 }
 
 /// The sides to measure with a kernel on a device.

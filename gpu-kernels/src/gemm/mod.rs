@@ -1,4 +1,4 @@
-//! `gemm-bf16`: C = A @ B + beta C on tensor cores, row-major, for `sm_90a`.
+//! `gemm-bf16` and `gemm-tf32`: C = A @ B + beta C on tensor cores, row-major, for `sm_90a`.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -6,6 +6,7 @@
 //! | [`ring`] | the stages of A and B in shared memory, their barriers, the copies into them |
 //! | [`output`] | C: from registers to memory |
 //! | [`first`] | the ladder's first steps: every warp waits, then multiplies |
+//! | [`tf32`] | `gemm-tf32`, of the same parts |
 //! | [`specialised`] | one warp copies, the others multiply; persistent blocks, clusters |
 //!
 //! A k tile is 64 deep: 128 bytes of A's rows. A lies in shared memory with its rows along k, B as
@@ -15,6 +16,7 @@ mod first;
 mod output;
 mod ring;
 mod specialised;
+mod tf32;
 mod walk;
 
 use crate::params::TensorTile;

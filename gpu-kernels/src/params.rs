@@ -349,7 +349,7 @@ pub const TENSOR_SMALL: TensorTile = TensorTile {
     stages: 2,
     cluster: 1,
     staged: 1,
-    blocks_per_sm: 5,
+    blocks_per_sm: 4,
 };
 
 /// Threads of a block of the operand fills and the L2 sweep.

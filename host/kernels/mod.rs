@@ -67,8 +67,8 @@ pub enum Argument {
     Operand(usize),
     /// Address of the scratch memory.
     Scratch,
-    /// Address of an encoded tensor map.
-    TensorMap(TensorMap),
+    /// An encoded tensor map; none for one that is not looked at.
+    TensorMap(Option<TensorMap>),
     /// A 32-bit unsigned integer.
     U32(u32),
     /// A 64-bit unsigned integer.

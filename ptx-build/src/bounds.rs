@@ -1,6 +1,12 @@
-//! Writes launch bounds into PTX. rustc has no attribute for them.
+//! Writes launch bounds, and the alignment of tensor maps, into PTX. rustc has no attribute for
+//! them.
 
 use gpu_kernels::params::Entry;
+
+/// How rustc writes a parameter of 16-byte alignment: tensor maps are the only ones.
+const PARAMETER: &str = ".param .align 16 .b8 ";
+/// How it has to be.
+const ALIGNED_PARAMETER: &str = ".param .align 64 .b8 ";
 
 /// Inserts `.maxntid` and `.minnctapersm` behind the parameter list of every entry.
 ///
@@ -19,6 +25,9 @@ pub fn inject(ptx: &str, entries: &[Entry]) -> Result<String, String> {
             .find('{')
             .map(|offset| start + offset)
             .ok_or_else(|| format!("entry `{}` has no body", entry.name))?;
+        let parameters = text[start..brace].replace(PARAMETER, ALIGNED_PARAMETER);
+        text.replace_range(start..brace, &parameters);
+        let brace = start + parameters.len();
         let [x, y, z] = entry.max_threads;
         let mut bounds = format!(
             ".maxntid {x}, {y}, {z}\n.minnctapersm {}\n",

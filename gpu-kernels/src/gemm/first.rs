@@ -6,6 +6,7 @@ use super::walk::{Place, Walk};
 use super::{Products, Tile, output};
 use crate::gpu::thread;
 use crate::params::{ONE_STAGE, PIPELINED, TensorTile};
+use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Sums, Sums128};
 use crate::ptx::{bulk_tensor, mbarrier};
 
@@ -107,9 +108,11 @@ macro_rules! first_kernels {
                 /// # Safety
                 /// As for [`run`].
                 pub unsafe fn $entry(
-                    a: *const u8, b: *const u8, c_map: *const u8, c: *mut u8,
-                    m: u32, n: u32, k: u32, batch: u32, flags: u32,
+                    _a: TensorMap, _b: TensorMap, _c: TensorMap, c: *mut u8, m: u32, n: u32, k: u32, batch: u32, flags: u32,
                 ) {
+                    let a = tensor_map_parameter!($entry, 0);
+                    let b = tensor_map_parameter!($entry, 1);
+                    let c_map = tensor_map_parameter!($entry, 2);
                     // SAFETY: as the caller vouches.
                     unsafe { run::<$shape>(Products { a, b, c_map, c, m, n, k, batch, flags }) }
                 }

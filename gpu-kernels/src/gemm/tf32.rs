@@ -12,6 +12,7 @@ use super::walk::{Place, Walk};
 use super::{Products, Tile};
 use crate::gpu::thread;
 use crate::params::{READS_C, TENSOR_TF32, TENSOR_TF32_DEPTH, TensorTile};
+use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Descriptor, Sums, Sums256};
 use crate::ptx::{bulk_tensor, mbarrier, shared};
 
@@ -45,9 +46,12 @@ kernel! {
     /// The pointers are those of matrices as `m`, `n`, `k` and `batch` say; the launch has the
     /// tile's threads and shared memory.
     pub unsafe fn gemm_tf32_transposed(
-        a: *const u8, b: *const u8, c_map: *const u8, c: *mut u8,
+        _a: TensorMap, _b: TensorMap, _c: TensorMap, c: *mut u8,
         m: u32, n: u32, k: u32, batch: u32, flags: u32,
     ) {
+        let a = tensor_map_parameter!(gemm_tf32_transposed, 0);
+        let b = tensor_map_parameter!(gemm_tf32_transposed, 1);
+        let c_map = tensor_map_parameter!(gemm_tf32_transposed, 2);
         let products = Products { a, b, c_map, c, m, n, k, batch, flags };
         let index = thread::thread_idx_x();
         let consumers = Transposed::TILE.consumers;

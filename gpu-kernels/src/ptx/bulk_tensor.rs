@@ -2,7 +2,36 @@
 //!
 //! Coordinates are those of the box's first element: column, row, matrix of the batch. Elements
 //! outside the tensor are read as 0 and not written.
+//!
+//! A tensor map is a kernel parameter: parameters come with the launch, so that the first copy need
+//! not wait for the map to come from memory.
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
+
+/// An encoded tensor map, made by the driver (`cuTensorMapEncodeTiled`).
+///
+/// It is to be aligned to 64 bytes, as a parameter too; rustc knows 16 at most there, so `ptx-build`
+/// writes the 64.
+#[repr(C, align(16))]
+pub struct TensorMap([u64; 16]);
+
+/// Address of the tensor map that is parameter `$index` of the kernel `$entry`.
+///
+/// rustc would copy the parameter to local memory if its address were taken in Rust; PTX names
+/// parameters after the entry (LLVM's NVPTX usage guide).
+macro_rules! tensor_map_parameter {
+    ($entry:ident, $index:literal) => {{
+        let mut address = core::ptr::null::<u8>();
+        // SAFETY: takes an address; touches no memory.
+        unsafe {
+            ptx!(
+                concat!("mov.b64 {0}, ", stringify!($entry), "_param_", $index, "; \
+                         cvta.param.u64 {0}, {0};"),
+                out(reg64) address, options(pure, nomem, nostack)
+            );
+        }
+        address
+    }};
+}
 
 /// Starts the copy of a box into this block's shared memory; its bytes are counted by `barrier`.
 ///

@@ -15,6 +15,7 @@ macro_rules! ptx {
 }
 
 #[cfg(sm_90a)]
+#[macro_use]
 pub mod bulk_tensor;
 #[cfg(sm_90a)]
 pub mod cluster;

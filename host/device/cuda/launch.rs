@@ -14,9 +14,12 @@ use std::ffi::{CString, c_void};
 /// Dynamic shared memory that needs no opting in.
 const SHARED_BYTES_WITHOUT_OPT_IN: u32 = 48 * 1024;
 
-/// One kernel parameter, at most 8 bytes, in memory order.
+/// One kernel parameter in memory order: a word of 8 bytes, or a tensor map.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Parameters([u8; 8]);
+pub(super) enum Parameters {
+    Word([u8; 8]),
+    TensorMap([u64; tensor_map::WORDS]),
+}
 
 impl Parameters {
     /// A 32-bit integer.
@@ -32,21 +35,14 @@ impl Parameters {
     fn bytes(bytes: &[u8]) -> Self {
         let mut all = [0; 8];
         all[..bytes.len()].copy_from_slice(bytes);
-        Parameters(all)
+        Parameters::Word(all)
     }
 }
 
-/// What is timed: the launches of a kernel, or the library call that it is compared with.
+/// What is timed: the launches of a kernel, in order, or the library call that it is compared with.
 pub(super) enum Work {
-    Launches(Launches),
+    Launches(Vec<Resolved>),
     Library(LibraryCall),
-}
-
-/// The launches of a kernel, in order.
-pub(super) struct Launches {
-    launches: Vec<Resolved>,
-    /// Encoded tensor maps that parameters of the launches point to.
-    _maps: Vec<DeviceBuffer<u64>>,
 }
 
 /// A launch whose function and parameters are known: enqueueing it is one call of the driver.
@@ -109,24 +105,19 @@ impl CudaDevice {
         shapes.push(self.shape(problem)?);
         let bytes = shapes.iter().map(|launch| launch.scratch_bytes).max();
         let scratch = self.scratch(bytes.unwrap_or(0))?;
-        let mut maps = Vec::new();
         let launches = shapes
             .iter()
-            .map(|launch| self.resolve_launch(launch, operands, scratch, &mut maps))
+            .map(|launch| self.resolve_launch(launch, operands, scratch))
             .collect::<Result<_>>()?;
-        Ok(Work::Launches(Launches {
-            launches,
-            _maps: maps,
-        }))
+        Ok(Work::Launches(launches))
     }
 
-    /// A launch on these operands and this scratch memory; `maps` receives its tensor maps.
+    /// A launch on these operands and this scratch memory.
     fn resolve_launch(
         &self,
         launch: &Launch,
         operands: &[Region],
         scratch: u64,
-        maps: &mut Vec<DeviceBuffer<u64>>,
     ) -> Result<Resolved> {
         let function = self.function(launch.entry)?;
         self.opt_in(&function, launch)?;
@@ -137,12 +128,10 @@ impl CudaDevice {
                 Ok(match argument {
                     Argument::Operand(index) => Parameters::u64(self.address(operands[*index])),
                     Argument::Scratch => Parameters::u64(scratch),
-                    Argument::TensorMap(map) => {
-                        let map = self.encode(map, operands, scratch)?;
-                        let address = map.as_device_ptr().as_raw();
-                        maps.push(map);
-                        Parameters::u64(address)
+                    Argument::TensorMap(Some(map)) => {
+                        Parameters::TensorMap(self.encode(map, operands, scratch)?)
                     }
+                    Argument::TensorMap(None) => Parameters::TensorMap([0; tensor_map::WORDS]),
                     Argument::U32(value) => Parameters::u32(*value),
                     Argument::U64(value) => Parameters::u64(*value),
                     Argument::F32(value) => Parameters::u32(value.to_bits()),
@@ -158,22 +147,21 @@ impl CudaDevice {
         })
     }
 
-    /// An encoded tensor map in the memory of the device.
+    /// An encoded tensor map.
     fn encode(
         &self,
         map: &TensorMap,
         operands: &[Region],
         scratch: u64,
-    ) -> Result<DeviceBuffer<u64>> {
+    ) -> Result<[u64; tensor_map::WORDS]> {
         let address = match map.matrix {
             Place::Operand(index) => self.address(operands[index]),
             Place::Scratch(offset) => scratch + offset,
         };
-        let encoded = tensor_map::encode(map, address).map_err(|reason| DeviceError::Call {
+        tensor_map::encode(map, address).map_err(|reason| DeviceError::Call {
             call: "cuTensorMapEncodeTiled",
             reason,
-        })?;
-        DeviceBuffer::from_slice(&encoded).map_err(|e| call("cuMemcpyHtoD", e))
+        })
     }
 
     /// Address of at least `bytes` bytes of scratch memory, 0 if there are none to be had.
@@ -228,7 +216,6 @@ impl CudaDevice {
     pub(super) fn enqueue(&self, work: &Work) -> Result<()> {
         match work {
             Work::Launches(launches) => launches
-                .launches
                 .iter()
                 .try_for_each(|launch| self.enqueue_launch(launch)),
             Work::Library(call) => self.enqueue_library(*call),
@@ -240,12 +227,15 @@ impl CudaDevice {
         let mut pointers: Vec<*mut c_void> = launch
             .parameters
             .iter()
-            .map(|p| p.0.as_ptr().cast_mut().cast())
+            .map(|parameter| match parameter {
+                Parameters::Word(bytes) => bytes.as_ptr().cast_mut().cast(),
+                Parameters::TensorMap(words) => words.as_ptr().cast_mut().cast(),
+            })
             .collect();
         // Through cust's FFI, because `Stream::launch` takes a `Function` that borrows the module.
         // SAFETY: the parameters are those of the entry's signature (`gpu-kernels` and the
-        // registry are kept in step by the tests over every kernel), each in 8 bytes that
-        // outlive the call; operands lie in live buffers of this context.
+        // registry are kept in step by the tests over every kernel), each in as
+        // many bytes, which outlive the call; operands lie in live buffers of this context.
         let code = unsafe {
             cust::sys::cuLaunchKernel(
                 launch.function,

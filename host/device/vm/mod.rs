@@ -34,8 +34,6 @@ pub struct VmDevice {
     buffers: Vec<Ptr>,
     /// Scratch memory and its bytes.
     scratch: Option<(Ptr, u64)>,
-    /// Encoded tensor maps and where they lie.
-    maps: Vec<([u8; TENSOR_MAP_BYTES], Ptr)>,
 }
 
 impl VmDevice {
@@ -77,7 +75,6 @@ impl VmDevice {
             allocated: 0,
             buffers: Vec::new(),
             scratch: None,
-            maps: Vec::new(),
         })
     }
 
@@ -165,7 +162,7 @@ impl VmDevice {
     }
 
     fn arguments(
-        &mut self,
+        &self,
         launch: &Launch,
         operands: &[Region],
         scratch: Option<Ptr>,
@@ -177,7 +174,10 @@ impl VmDevice {
                 Ok(match argument {
                     Argument::Operand(index) => self.pointer(operands[*index]).into(),
                     Argument::Scratch => scratch.unwrap_or_default().into(),
-                    Argument::TensorMap(map) => self.encode(map, operands, scratch)?.into(),
+                    Argument::TensorMap(map) => Arg::Bytes(match map {
+                        Some(map) => self.encode(map, operands, scratch)?.to_vec(),
+                        None => vec![0; TENSOR_MAP_BYTES],
+                    }),
                     Argument::U32(value) => (*value).into(),
                     Argument::U64(value) => (*value).into(),
                     Argument::F32(value) => (*value).into(),
@@ -186,15 +186,15 @@ impl VmDevice {
             .collect()
     }
 
-    /// A tensor map in memory.
+    /// A tensor map, encoded.
     fn encode(
-        &mut self,
+        &self,
         map: &TensorMap,
         operands: &[Region],
         scratch: Option<Ptr>,
-    ) -> Result<Ptr> {
+    ) -> Result<[u8; TENSOR_MAP_BYTES]> {
         let row = map.columns * map.element.bytes();
-        let encoded = ptx_vm::TensorMap {
+        ptx_vm::TensorMap {
             base: match map.matrix {
                 Place::Operand(index) => self.pointer(operands[index]),
                 Place::Scratch(offset) => scratch.unwrap_or_default().offset(offset),
@@ -206,15 +206,7 @@ impl VmDevice {
             swizzle: Swizzle::B128,
         }
         .encode()
-        .map_err(failed)?;
-        // One place for a map that is met again.
-        if let Some((_, ptr)) = self.maps.iter().find(|(known, _)| *known == encoded) {
-            return Ok(*ptr);
-        }
-        let ptr = self.memory.alloc("tensor map", encoded.len());
-        self.memory.write(ptr, &encoded).map_err(failed)?;
-        self.maps.push((encoded, ptr));
-        Ok(ptr)
+        .map_err(failed)
     }
 
     /// Address of the first element of a region.
@@ -267,7 +259,6 @@ impl Device for VmDevice {
         self.memory = Memory::new();
         self.buffers.clear();
         self.scratch = None;
-        self.maps.clear();
         self.allocated = 0;
     }
 

@@ -121,7 +121,7 @@ impl Layout {
     /// The tensor map of A (0) or B (1) with boxes of 128 bytes and `box_rows` rows.
     pub fn map(&self, operand: usize, box_rows: u32) -> Argument {
         let matrix = self.matrices[operand];
-        Argument::TensorMap(TensorMap {
+        Argument::TensorMap(Some(TensorMap {
             matrix: matrix.place,
             element: self.read,
             columns: matrix.pitch,
@@ -129,7 +129,7 @@ impl Layout {
             batch: self.batch,
             box_columns: (128 / self.read.bytes()) as u32,
             box_rows,
-        })
+        }))
     }
 }
 

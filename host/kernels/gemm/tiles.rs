@@ -1,5 +1,5 @@
-//! Which tile, by a cost model in cycles of a multiprocessor. Its constants were fitted to runs of
-//! every choice on an H200; they need only put the choices in order.
+//! Which tile, by a cost model. Its constants are microseconds, fitted to runs of every tile on an
+//! H200 at sides from 64 to 8192, single and in batches; they need only put the choices in order.
 
 use gpu_kernels::params::{
     ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_DEPTH, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL,
@@ -17,9 +17,12 @@ pub struct Tile {
     pub shape: TensorTile,
     /// Whether blocks stay for several tiles.
     pub stays: bool,
-    /// Part of the tensor cores' peak that it reaches between its first and its last k tile, every
-    /// multiprocessor full.
-    efficiency: f64,
+    /// Microseconds of a k tile in every block of a full multiprocessor.
+    full: f64,
+    /// Microseconds of a k tile in a block that has a multiprocessor to itself.
+    alone: f64,
+    /// Microseconds to begin and to write a tile, of which there is one a block at a time.
+    around: f64,
 }
 
 /// The kernels, in the order of the ladder.
@@ -29,60 +32,72 @@ pub const TILES: [Tile; 7] = [
         entry: "gemm_bf16_one_stage",
         shape: ONE_STAGE,
         stays: false,
-        efficiency: 0.35,
+        full: 1.18,
+        alone: 0.9,
+        around: 2.1,
     },
     Tile {
         variant: "pipelined",
         entry: "gemm_bf16_pipelined",
         shape: PIPELINED,
         stays: false,
-        efficiency: 0.65,
+        full: 0.78,
+        alone: 0.45,
+        around: 2.1,
     },
     Tile {
         variant: "specialised",
         entry: "gemm_bf16_specialised",
         shape: SPECIALISED,
         stays: true,
-        efficiency: 0.80,
+        full: 0.68,
+        alone: 0.68,
+        around: 1.5,
     },
     Tile {
         variant: "cluster",
         entry: "gemm_bf16_wide",
         shape: TENSOR_WIDE,
         stays: true,
-        efficiency: 0.90,
+        full: 0.69,
+        alone: 0.69,
+        around: 1.7,
     },
     Tile {
         variant: "narrow",
         entry: "gemm_bf16_middle",
         shape: TENSOR_MIDDLE,
         stays: true,
-        efficiency: 0.84,
+        full: 0.52,
+        alone: 0.52,
+        around: 1.5,
     },
     Tile {
         variant: "flat",
         entry: "gemm_bf16_flat",
         shape: TENSOR_FLAT,
         stays: true,
-        efficiency: 0.60,
+        full: 0.50,
+        alone: 0.42,
+        around: 0.8,
     },
     Tile {
         variant: "small",
         entry: "gemm_bf16_small",
         shape: TENSOR_SMALL,
         stays: true,
-        efficiency: 0.45,
+        full: 0.72,
+        alone: 0.50,
+        around: 0.8,
     },
 ];
 
-/// Multiply-adds of a multiprocessor's tensor cores in a cycle.
-const MACS_PER_CYCLE: f64 = 4096.0;
-/// Cycles from a block's start to its first product, and from its last to its end.
-const START_CYCLES: f64 = 3000.0;
-/// Cycles to write a row of 64 columns of C, for each of the rows of a tile.
-const WRITE_CYCLES: f64 = 4.0;
-/// Bytes of C, A and B that a multiprocessor's share of the memory moves in a cycle.
-const BYTES_PER_CYCLE: f64 = 18.0;
+/// Microseconds of a launch besides.
+const LAUNCH: f64 = 5.0;
+/// Bytes that all multiprocessors together move in a microsecond.
+const BYTES: f64 = 4.2e6;
+/// Multiprocessors of the device that the constants are from.
+const UNITS: f64 = 132.0;
 
 /// A product, and the device that it runs on.
 #[derive(Debug, Clone, Copy)]
@@ -109,35 +124,34 @@ impl Tile {
             .saturating_mul(case.batch)
     }
 
-    /// Blocks of the launch.
-    pub fn grid(&self, case: &Case) -> u64 {
-        let cluster = u64::from(self.shape.cluster);
-        let tiles = self.tiles(case);
-        let resident = case.units * u64::from(self.shape.blocks_per_sm) / cluster;
-        cluster
-            * if self.stays {
-                tiles.min(resident.max(1))
-            } else {
-                tiles
-            }
+    /// Clusters that are on the device at a time.
+    fn resident(&self, case: &Case) -> u64 {
+        let blocks = case.units * u64::from(self.shape.blocks_per_sm);
+        (blocks / u64::from(self.shape.cluster)).max(1)
     }
 
-    /// Cycles of the launch, by the model.
-    fn cycles(&self, case: &Case) -> f64 {
-        let blocks = u64::from(self.shape.blocks_per_sm);
-        let resident = (case.units * blocks / u64::from(self.shape.cluster)).max(1);
-        // Blocks that share a multiprocessor share its tensor cores.
-        let waves = self.tiles(case).div_ceil(resident) as f64;
-        let sharing = self.tiles(case).min(resident) as f64 / resident as f64 * blocks as f64;
+    /// Blocks of the launch.
+    pub fn grid(&self, case: &Case) -> u64 {
+        let tiles = self.tiles(case);
+        let clusters = match self.stays {
+            true => tiles.min(self.resident(case)),
+            false => tiles,
+        };
+        clusters * u64::from(self.shape.cluster)
+    }
+
+    /// Microseconds of the launch, by the model: those of its waves of tiles and those of its
+    /// bytes, which overlap but not wholly.
+    fn microseconds(&self, case: &Case) -> f64 {
+        let (tiles, resident) = (self.tiles(case), self.resident(case));
+        let share = tiles.min(resident) as f64 / resident as f64;
         let depth = case.k.div_ceil(u64::from(TENSOR_DEPTH)) as f64;
-        let macs = f64::from(self.shape.m() * self.shape.n * TENSOR_DEPTH);
-        let step = macs / (MACS_PER_CYCLE / 4.0 * self.efficiency) * sharing.max(1.0);
-        let write = WRITE_CYCLES * f64::from(self.shape.m() * self.shape.n / 64);
-        let bytes = 2.0
-            * (case.m * case.k + case.k * case.n + 2 * case.m * case.n) as f64
-            * case.batch as f64;
-        let memory = bytes / (BYTES_PER_CYCLE * case.units as f64);
-        START_CYCLES + (waves * (depth * step + write)).max(memory)
+        let step = self.alone.max(self.full * share);
+        let waves = tiles.div_ceil(resident) as f64 * (depth * step + self.around);
+        let [m, n, k, batch] = [case.m, case.n, case.k, case.batch].map(|side| side as f64);
+        let bytes = 2.0 * batch * (m * k + k * n + 2.0 * m * n);
+        let memory = bytes / (BYTES * case.units as f64 / UNITS);
+        LAUNCH + waves.hypot(memory)
     }
 }
 
@@ -145,9 +159,61 @@ impl Tile {
 pub fn choose(case: &Case) -> Tile {
     let mut best = TILES[0];
     for tile in TILES {
-        if tile.cycles(case) < best.cycles(case) {
+        if tile.microseconds(case) < best.microseconds(case) {
             best = tile;
         }
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fastest tiles of an H200, as measured: the choice must be one of them.
+    #[test]
+    fn the_choice_is_the_fastest_or_near_it() {
+        let measured: [(u64, u64, &[&str]); 9] = [
+            (256, 1, &["flat", "small", "pipelined"]),
+            (1000, 1, &["flat"]),
+            (2048, 1, &["specialised", "pipelined"]),
+            (2360, 1, &["narrow"]),
+            (4096, 1, &["specialised"]),
+            (8192, 1, &["specialised"]),
+            (64, 65_536, &["small"]),
+            (128, 16_384, &["pipelined", "flat"]),
+            (256, 4_096, &["cluster", "specialised"]),
+        ];
+        for (n, batch, fastest) in measured {
+            let case = Case {
+                m: n,
+                n,
+                k: n,
+                batch,
+                units: 132,
+            };
+            let chosen = choose(&case).variant;
+            assert!(fastest.contains(&chosen), "{n}, {batch}: {chosen}");
+        }
+    }
+
+    #[test]
+    fn a_grid_is_whole_clusters_and_no_larger_than_the_device_holds() {
+        for tile in TILES {
+            let cluster = u64::from(tile.shape.cluster);
+            for n in [1, 64, 1000, 4097] {
+                let case = Case {
+                    m: n,
+                    n,
+                    k: n,
+                    batch: 1,
+                    units: 132,
+                };
+                let grid = tile.grid(&case);
+                assert!(grid > 0 && grid.is_multiple_of(cluster), "{}", tile.variant);
+                let resident = 132 * u64::from(tile.shape.blocks_per_sm);
+                assert!(!tile.stays || grid <= resident, "{}", tile.variant);
+            }
+        }
+    }
 }

@@ -41,7 +41,7 @@ pub const BF16: [Variant; 8] = [
     },
     Variant {
         name: "small",
-        summary: "64 x 64 tiles, no clusters, five blocks a multiprocessor",
+        summary: "64 x 64 tiles, no clusters, four blocks a multiprocessor",
     },
     Variant {
         name: "auto",
@@ -73,19 +73,15 @@ pub fn bf16(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
     let shape = tile.shape;
     let (m, n, _) = problem.matrix();
     let staged = problem.out() == Element::Bf16 && n.is_multiple_of(ROW_ELEMENTS);
-    let c_map = match staged {
-        true => Argument::TensorMap(TensorMap {
-            matrix: Place::Operand(C),
-            element: Element::Bf16,
-            columns: n,
-            rows: m,
-            batch: case.batch,
-            box_columns: PANEL_COLUMNS,
-            box_rows: 64,
-        }),
-        // Never looked at.
-        false => Argument::U64(0),
-    };
+    let c_map = Argument::TensorMap(staged.then_some(TensorMap {
+        matrix: Place::Operand(C),
+        element: Element::Bf16,
+        columns: n,
+        rows: m,
+        batch: case.batch,
+        box_columns: PANEL_COLUMNS,
+        box_rows: 64,
+    }));
     Ok(Launch {
         entry: tile.entry,
         grid: stream::grid(tile.grid(&case))?,
@@ -125,7 +121,7 @@ pub fn tf32(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
             [
                 layout.map(0, shape.n),
                 layout.map(1, TENSOR_TF32_DEPTH),
-                Argument::U64(0),
+                Argument::TensorMap(None),
             ],
             0,
         )?,

@@ -1,5 +1,7 @@
 //! Tile shapes, entry names and launch bounds: what host and device must agree on.
 
+use crate::operands::{Format, PEAK_BLOCK, PeakTile};
+
 /// Bytes of one 16-byte access, in f32 elements.
 pub const VECTOR_ELEMENTS: u32 = 4;
 
@@ -30,6 +32,13 @@ pub const FMA_UNROLL: u32 = 128;
 pub const FMA_MULTIPLIER: f32 = 1.0 - 1.0 / 2048.0;
 /// Fixed addend of every FMA: the chains tend to 1/2.
 pub const FMA_ADDEND: f32 = 1.0 / 4096.0;
+
+/// Independent chains of each thread of `fma_chains_f64`.
+pub const FMA_F64_CHAINS: u32 = 8;
+/// Steps of every chain of `fma_chains_f64` in one turn of the loop.
+pub const FMA_F64_UNROLL: u32 = 64;
+/// Blocks of `fma_chains_f64` that fit on a multiprocessor: 1024 resident threads.
+pub const FMA_F64_BLOCKS_PER_SM: u32 = 4;
 
 /// Side of the square tile of C that a block of `sgemm_naive` computes.
 pub const NAIVE_TILE: u32 = 16;
@@ -228,6 +237,14 @@ const fn tile_entry(name: &'static str, shape: TileShape) -> Entry {
     entry(name, shape.threads(), shape.blocks_per_sm, true)
 }
 
+/// Describes a peak kernel of the tensor cores, on one target.
+const fn peak_entry(name: &'static str, tile: PeakTile, only: &'static str) -> Entry {
+    Entry {
+        only: Some(only),
+        ..entry(name, PEAK_BLOCK, tile.blocks_per_sm, false)
+    }
+}
+
 /// Every entry of the PTX, in alphabetical order. The build fails if the PTX has another set.
 pub const ENTRIES: &[Entry] = &[
     entry("clock_probe", 1, 1, false),
@@ -242,6 +259,18 @@ pub const ENTRIES: &[Entry] = &[
     entry("fill_uniform", SUPPORT_BLOCK, 8, false),
     entry("fill_uniform_bf16", SUPPORT_BLOCK, 8, false),
     entry("fma_chains", FMA_BLOCK, FMA_BLOCKS_PER_SM, true),
+    entry("fma_chains_f64", PEAK_BLOCK, FMA_F64_BLOCKS_PER_SM, false),
+    peak_entry("fma_mma_bf16", PeakTile::mma(Format::Bf16), "sm_80"),
+    peak_entry("fma_mma_f16", PeakTile::mma(Format::F16), "sm_80"),
+    peak_entry("fma_mma_f64", PeakTile::double(), "sm_80"),
+    peak_entry("fma_mma_f64_wide", PeakTile::wide_double(), "sm_90a"),
+    peak_entry("fma_mma_s8", PeakTile::mma(Format::S8), "sm_80"),
+    peak_entry("fma_mma_tf32", PeakTile::mma(Format::Tf32), "sm_80"),
+    peak_entry("fma_wgmma_bf16", PeakTile::wgmma(Format::Bf16), "sm_90a"),
+    peak_entry("fma_wgmma_e4m3", PeakTile::wgmma(Format::E4m3), "sm_90a"),
+    peak_entry("fma_wgmma_f16", PeakTile::wgmma(Format::F16), "sm_90a"),
+    peak_entry("fma_wgmma_s8", PeakTile::wgmma(Format::S8), "sm_90a"),
+    peak_entry("fma_wgmma_tf32", PeakTile::wgmma(Format::Tf32), "sm_90a"),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),
     entry("saxpy_scalar", SCALAR_BLOCK, 8, true),

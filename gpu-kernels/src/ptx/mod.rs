@@ -17,6 +17,9 @@ macro_rules! ptx {
 pub mod copy_async;
 pub mod device_wide;
 pub mod global;
+pub mod mma;
 pub mod shared;
 pub mod special;
 pub mod warp;
+#[cfg(sm_90a)]
+pub mod wgmma_wide;

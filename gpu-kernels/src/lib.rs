@@ -10,6 +10,7 @@
 //! | `stream` | the two loops of the streaming kernels: grid-stride and one-shot 16-byte |
 //! | `copy`, `saxpy`, `triad`, `fma`, `sgemm` | one kernel family each, its variants a ladder |
 //! | `peak` | `fma` on the other pipes: tensor cores and fp64 |
+//! | `gemm` | matrix products on tensor cores |
 //! | `support` | what measuring needs: operand fills, the L2 sweep, the clock probe |
 //!
 //! On the host target only [`operands`], [`params`] and [`random`] exist. The feature `rust-cuda` also
@@ -56,3 +57,7 @@ device_modules!(
     sgemm,
     support
 );
+
+// Instructions of this target alone.
+#[cfg(sm_90a)]
+mod gemm;

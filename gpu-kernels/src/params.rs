@@ -190,6 +190,139 @@ pub const SMALL: TileShape = TileShape {
     blocks_per_sm: 4,
 };
 
+/// Depth of a k tile of the tensor-core kernels: 128 bytes of bfloat16.
+pub const TENSOR_DEPTH: u32 = 64;
+/// Columns of a panel: 128 bytes of bfloat16, the width of the swizzle.
+pub const PANEL_COLUMNS: u32 = 64;
+/// Bytes of 64 rows of a panel.
+pub const PANEL_BYTES: u32 = 64 * 128;
+/// Rows of tiles that are walked together before the next column.
+pub const TENSOR_GROUP: u32 = 8;
+
+/// Elements of bfloat16 in 16 bytes, of which rows are made that bulk copies take.
+pub const ROW_ELEMENTS: u64 = 8;
+
+/// Flag of the tensor-core kernels: C is added to the product.
+pub const READS_C: u32 = 1;
+/// Flag: C is f32, not bfloat16.
+pub const OUT_F32: u32 = 2;
+/// Flag: C is written through shared memory; it is bfloat16 in rows of whole 16-byte units.
+pub const STAGES_C: u32 = 4;
+
+/// How a block of a tensor-core kernel is made up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TensorTile {
+    /// Warpgroups that multiply, 64 rows each.
+    pub consumers: u32,
+    /// Threads beside them, of which one copies: a warp, or a warpgroup where registers move to
+    /// those that multiply, or none where all do both.
+    pub producers: u32,
+    /// Columns of C, a multiple of [`PANEL_COLUMNS`].
+    pub n: u32,
+    /// k tiles in shared memory.
+    pub stages: u32,
+    /// Blocks one below the other that share what they fetch of B.
+    pub cluster: u32,
+    /// Panels of C that a warpgroup has in shared memory at a time.
+    pub staged: u32,
+    /// Blocks on a multiprocessor.
+    pub blocks_per_sm: u32,
+}
+
+impl TensorTile {
+    /// Rows of C.
+    pub const fn m(&self) -> u32 {
+        64 * self.consumers
+    }
+
+    /// Threads of a block.
+    pub const fn threads(&self) -> u32 {
+        128 * self.consumers + self.producers
+    }
+
+    /// Whether the warpgroup that copies gives registers to those that multiply.
+    pub const fn moves_registers(&self) -> bool {
+        self.producers == 128
+    }
+
+    /// Bytes of A's part of a stage.
+    pub const fn a_bytes(&self) -> u32 {
+        self.m() * TENSOR_DEPTH * 2
+    }
+
+    /// Bytes of B's part of a stage.
+    pub const fn b_bytes(&self) -> u32 {
+        self.n * TENSOR_DEPTH * 2
+    }
+
+    /// Bytes of a stage.
+    pub const fn stage_bytes(&self) -> u32 {
+        self.a_bytes() + self.b_bytes()
+    }
+
+    /// Where the barriers start, from the start of shared memory.
+    pub const fn barriers_offset(&self) -> u32 {
+        self.stages * self.stage_bytes() + self.consumers * self.staged * PANEL_BYTES
+    }
+
+    /// Dynamic shared memory of a block: the stages, C, two barriers a stage.
+    pub const fn shared_bytes(&self) -> u32 {
+        self.barriers_offset() + 16 * self.stages
+    }
+}
+
+/// The first step: copies and products take turns.
+pub const ONE_STAGE: TensorTile = TensorTile {
+    consumers: 2,
+    producers: 0,
+    n: 128,
+    stages: 1,
+    cluster: 1,
+    staged: 1,
+    blocks_per_sm: 2,
+};
+
+/// The second: copies run ahead.
+pub const PIPELINED: TensorTile = TensorTile {
+    stages: 3,
+    ..ONE_STAGE
+};
+
+/// The third: a warp of their own for the copies, large tiles, blocks that stay.
+pub const SPECIALISED: TensorTile = TensorTile {
+    consumers: 2,
+    producers: 128,
+    n: 256,
+    stages: 4,
+    cluster: 1,
+    staged: 2,
+    blocks_per_sm: 1,
+};
+
+/// The tile of large products: two blocks share B.
+pub const TENSOR_WIDE: TensorTile = TensorTile {
+    cluster: 2,
+    ..SPECIALISED
+};
+
+/// A narrower one, for products whose columns do not come out even.
+pub const TENSOR_MIDDLE: TensorTile = TensorTile {
+    n: 192,
+    staged: 3,
+    ..TENSOR_WIDE
+};
+
+/// For small products.
+pub const TENSOR_SMALL: TensorTile = TensorTile {
+    consumers: 1,
+    producers: 32,
+    n: 64,
+    stages: 4,
+    cluster: 1,
+    staged: 1,
+    blocks_per_sm: 3,
+};
+
 /// Threads of a block of the operand fills and the L2 sweep.
 pub const SUPPORT_BLOCK: u32 = 256;
 
@@ -245,6 +378,15 @@ const fn peak_entry(name: &'static str, tile: PeakTile, only: &'static str) -> E
     }
 }
 
+/// Describes an entry that computes tiles of a shape on tensor cores.
+const fn tensor_entry(name: &'static str, tile: TensorTile) -> Entry {
+    Entry {
+        cluster: tile.cluster,
+        only: Some("sm_90a"),
+        ..entry(name, tile.threads(), tile.blocks_per_sm, false)
+    }
+}
+
 /// Every entry of the PTX, in alphabetical order. The build fails if the PTX has another set.
 pub const ENTRIES: &[Entry] = &[
     entry("clock_probe", 1, 1, false),
@@ -271,8 +413,15 @@ pub const ENTRIES: &[Entry] = &[
     peak_entry("fma_wgmma_f16", PeakTile::wgmma(Format::F16), "sm_90a"),
     peak_entry("fma_wgmma_s8", PeakTile::wgmma(Format::S8), "sm_90a"),
     peak_entry("fma_wgmma_tf32", PeakTile::wgmma(Format::Tf32), "sm_90a"),
+    tensor_entry("gemm_bf16_middle", TENSOR_MIDDLE),
+    tensor_entry("gemm_bf16_one_stage", ONE_STAGE),
+    tensor_entry("gemm_bf16_pipelined", PIPELINED),
+    tensor_entry("gemm_bf16_small", TENSOR_SMALL),
+    tensor_entry("gemm_bf16_specialised", SPECIALISED),
+    tensor_entry("gemm_bf16_wide", TENSOR_WIDE),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),
+    entry("pad_rows_16", SUPPORT_BLOCK, 8, false),
     entry("saxpy_scalar", SCALAR_BLOCK, 8, true),
     entry("saxpy_vector", STREAM_BLOCK, 16, true),
     tile_entry("sgemm_flat", FLAT),

@@ -2,6 +2,8 @@
 //! clock probe.
 
 use crate::gpu::thread;
+use crate::params::ROW_ELEMENTS;
+use crate::ptx::global;
 use crate::ptx::special::{clock64, globaltimer};
 use crate::random::{bf16_bits, integer, sign, uniform};
 use crate::stream::grid_stride;
@@ -44,6 +46,39 @@ fills! {
     fill_integers_bf16: u16, seed: u64 => |i| bf16_bits(integer(seed, i));
     /// Fills `n` bfloat16 elements with [`sign`] of `seed`, the element's index and `one_in`.
     fill_signs_bf16: u16, seed: u64, one_in: u32 => |i| bf16_bits(sign(seed, i, one_in));
+}
+
+kernel! {
+    /// Copies `rows` rows of `columns` 16-bit elements to `scratch`, `offset` bytes from its start,
+    /// with zeros behind each row up to `pitch` elements, a multiple of eight.
+    ///
+    /// # Safety
+    /// `from` and `scratch` hold the elements, the latter 16-byte aligned.
+    pub unsafe fn pad_rows_16(
+        from: *const u16, scratch: *mut u8, offset: u64, rows: u64, columns: u32, pitch: u32,
+    ) {
+        let units = pitch / ROW_ELEMENTS as u32;
+        // SAFETY: `offset` lies in the scratch memory.
+        let to = unsafe { scratch.add(offset as usize) };
+        grid_stride(rows as usize * units as usize, |i| {
+            let i = i as u64;
+            let row = i.checked_div(u64::from(units)).unwrap_or(0);
+            let first = (i - row * u64::from(units)) as u32 * ROW_ELEMENTS as u32;
+            let mut words = [0u32; 4];
+            for (word, pair) in words.iter_mut().enumerate() {
+                for half in 0..2 {
+                    let column = first + 2 * word as u32 + half;
+                    if column < columns {
+                        let at = (row * u64::from(columns)) as usize + column as usize;
+                        // SAFETY: the element lies in its row.
+                        *pair |= u32::from(unsafe { *from.add(at) }) << (16 * half);
+                    }
+                }
+            }
+            // SAFETY: unit i of the scratch rows.
+            unsafe { global::store_v4(to.cast::<f32>().add(i as usize * 4), words.map(f32::from_bits)) }
+        });
+    }
 }
 
 kernel! {

@@ -132,14 +132,22 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
                 ));
             }
         }
-        for variant in id.kernel().variants(info.kind) {
+        for variant in id.kernel().variants_on(&info) {
             let mut tally = Tally::default();
-            for &size in &sizes {
+            let forms = if args.digest {
+                vec![Form::default()]
+            } else {
+                Form::of(id.kernel())
+            };
+            for (&size, form) in sizes.iter().flat_map(|size| {
+                let forms = forms.iter();
+                forms.map(move |form| (size, *form))
+            }) {
                 let problem = Problem {
                     kernel: id,
                     variant: variant.name,
                     size,
-                    form: Form::default(),
+                    form,
                     seed: args.seed,
                     data: Data::Random,
                 };
@@ -185,7 +193,7 @@ fn is_dear(kernel: KernelId, size: Size, info: &DeviceInfo) -> bool {
         // What can't be counted is refused when it is checked.
         entry.work(&problem, info).map_or(0, |work| work.flops)
     };
-    let variants = entry.variants(info.kind).iter();
+    let variants = entry.variants_on(info).into_iter();
     variants.map(|v| dearest(v.name)).max() > Some(MOST_FLOPS)
 }
 

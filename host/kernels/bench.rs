@@ -153,6 +153,25 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
+    /// Fills every operand with a fill of its own, pure outputs with poison.
+    ///
+    /// # Errors
+    /// The device's error.
+    ///
+    /// # Panics
+    /// If there are not as many fills as operands: an error of the caller.
+    pub fn fill_with<const N: usize>(&mut self, fills: [Fill; N]) -> Result<()> {
+        assert_eq!(self.specs.len(), N, "a fill for every operand");
+        for (index, (spec, fill)) in self.specs.iter().zip(fills).enumerate() {
+            let fill = match spec.role {
+                Role::Out => Fill::Bits(POISON_BITS),
+                Role::In | Role::InOut => fill,
+            };
+            self.device.fill(self.operands[index], fill)?;
+        }
+        Ok(())
+    }
+
     /// Runs the problem once.
     ///
     /// # Errors

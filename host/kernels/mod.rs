@@ -7,12 +7,13 @@
 //! | [`mod@bench`] | the operands of a problem on a device, between guard bands |
 //! | [`digest`] | fingerprints of outputs, to compare devices bit for bit |
 //! | [`verify`] | references and error bounds |
-//! | [`mod@copy`], [`saxpy`], [`triad`], [`fma`], [`sgemm`] | one kernel each |
+//! | [`mod@copy`], [`saxpy`], [`triad`], [`fma`], [`sgemm`], [`gemm`] | one kernel each |
 
 pub mod bench;
 pub mod copy;
 pub mod digest;
 pub mod fma;
+pub mod gemm;
 pub mod problem;
 pub mod saxpy;
 pub mod sgemm;
@@ -123,6 +124,8 @@ pub enum Library {
     Saxpy,
     /// cuBLAS's sgemm.
     Sgemm,
+    /// cuBLAS's `gemmEx` on bfloat16.
+    GemmBf16,
 }
 
 impl Library {
@@ -130,7 +133,7 @@ impl Library {
     pub fn column(self, cublas: &str) -> String {
         match self {
             Library::Copy => "cuMemcpyDtoDAsync".to_owned(),
-            Library::Saxpy | Library::Sgemm => cublas.to_owned(),
+            Library::Saxpy | Library::Sgemm | Library::GemmBf16 => cublas.to_owned(),
         }
     }
 }
@@ -173,8 +176,20 @@ pub trait Kernel: Sync {
     fn size_kind(&self) -> SizeKind;
 
     /// Its variants on a kind of device, from the lecture's form to the fastest; the last is
-    /// the default. Never empty.
+    /// the default. Empty where no device of the kind runs it.
     fn variants(&self, device: DeviceKind) -> &'static [Variant];
+
+    /// Whether a variant runs on a device of the kinds that it is listed for.
+    fn runs_on(&self, _variant: &Variant, _device: &DeviceInfo) -> bool {
+        true
+    }
+
+    /// The variants that run on a device, in the order of [`Kernel::variants`].
+    fn variants_on(&self, device: &DeviceInfo) -> Vec<&'static Variant> {
+        let all = self.variants(device.kind).iter();
+        all.filter(|variant| self.runs_on(variant, device))
+            .collect()
+    }
 
     /// Sizes swept when none are given, in the grammar of `--sizes`.
     fn default_sizes(&self, device: DeviceKind) -> &'static str;
@@ -246,6 +261,7 @@ impl KernelId {
             KernelId::Triad => &triad::Triad,
             KernelId::Fma => &fma::Fma,
             KernelId::Sgemm => &sgemm::Sgemm,
+            KernelId::GemmBf16 => &gemm::bf16::GemmBf16,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A kernel, a variant and a size: what is run.
 
+use super::Kernel;
 pub use super::size::{Size, SizeKind};
 use crate::device::{Element, Fill};
 pub use crate::record::row::Data;
@@ -17,16 +18,19 @@ pub enum KernelId {
     Fma,
     /// C = A @ B + C
     Sgemm,
+    /// C = A @ B + C, bfloat16 on tensor cores
+    GemmBf16,
 }
 
 impl KernelId {
     /// All of them.
-    pub const ALL: [KernelId; 5] = [
+    pub const ALL: [KernelId; 6] = [
         KernelId::Copy,
         KernelId::Saxpy,
         KernelId::Triad,
         KernelId::Fma,
         KernelId::Sgemm,
+        KernelId::GemmBf16,
     ];
 
     /// Name on the command line and in the column `kernel`.
@@ -37,6 +41,7 @@ impl KernelId {
             KernelId::Triad => "triad",
             KernelId::Fma => "fma",
             KernelId::Sgemm => "sgemm",
+            KernelId::GemmBf16 => "gemm-bf16",
         }
     }
 }
@@ -72,6 +77,30 @@ pub struct Form {
     pub reads_c: bool,
     /// What C is stored as; `None` for the kernel's own choice.
     pub out: Option<Element>,
+}
+
+impl Form {
+    /// The forms in which a kernel is verified: every beta with every storage of C, and a batch.
+    pub fn of(kernel: &dyn Kernel) -> Vec<Form> {
+        let mut forms = Vec::new();
+        let betas = match kernel.betas() {
+            [] => &[true],
+            betas => betas,
+        };
+        for &reads_c in betas {
+            for &out in kernel.outputs() {
+                forms.push(Form {
+                    batch: 1,
+                    reads_c,
+                    out: Some(out),
+                });
+            }
+        }
+        if kernel.batches() {
+            forms.extend(forms.first().copied().map(|form| Form { batch: 3, ..form }));
+        }
+        forms
+    }
 }
 
 impl Default for Form {

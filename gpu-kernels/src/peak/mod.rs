@@ -24,8 +24,48 @@ fn global_thread() -> usize {
     (thread::block_idx_x() * PEAK_BLOCK + thread::thread_idx_x()) as usize
 }
 
-/// What a thread stores for a sum that wrapped around in 32 bits: its lower 24, exact in an f32.
-#[inline(always)]
-fn lower_24(sum: i32) -> f32 {
-    (sum & 0xff_ffff) as f32
+/// An accumulator of a tensor core, and how a thread adds its accumulators up.
+trait Accumulator: Copy {
+    /// Their sum.
+    type Total: Copy;
+    /// The sum of none.
+    const NOTHING: Self::Total;
+
+    /// Adds one.
+    fn add_to(self, total: Self::Total) -> Self::Total;
+
+    /// The sum as it is stored.
+    fn stored(total: Self::Total) -> f32;
+}
+
+impl Accumulator for f32 {
+    // Wide enough for the sum to be exact.
+    type Total = f64;
+    const NOTHING: f64 = 0.0;
+
+    #[inline(always)]
+    fn add_to(self, total: f64) -> f64 {
+        total + self as f64
+    }
+
+    #[inline(always)]
+    fn stored(total: f64) -> f32 {
+        total as f32
+    }
+}
+
+impl Accumulator for i32 {
+    type Total = i32;
+    const NOTHING: i32 = 0;
+
+    #[inline(always)]
+    fn add_to(self, total: i32) -> i32 {
+        total.wrapping_add(self)
+    }
+
+    /// The lower 24 bits, which an f32 holds exactly.
+    #[inline(always)]
+    fn stored(total: i32) -> f32 {
+        (total & 0xff_ffff) as f32
+    }
 }

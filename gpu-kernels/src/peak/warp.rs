@@ -1,6 +1,6 @@
 //! `mma.sync`: eight warps a block, each 32 by 64 sums, operands in registers.
 
-use super::{global_thread, lower_24};
+use super::{Accumulator, global_thread};
 use crate::gpu::thread;
 use crate::operands::{Format, PeakTile, SLICE_WORDS};
 use crate::params::WARP;
@@ -39,30 +39,6 @@ fn right(format: Format, data: u32, seed: u64, first: u32, lane: u32) -> [u32; 2
     [format.word(data, seed, at), format.word(data, seed, at + 4)]
 }
 
-/// Adds the sums of a thread up.
-macro_rules! folded {
-    ($zero:expr, $d:ident, |$sum:ident, $term:ident| $next:expr) => {{
-        let mut $sum = $zero;
-        let mut i = 0;
-        while i < DOWN * ACROSS * 4 {
-            let $term = $d[i / (ACROSS * 4)][i / 4 % ACROSS][i % 4];
-            $sum = $next;
-            i += 1;
-        }
-        $sum
-    }};
-}
-
-/// What a thread stores.
-macro_rules! stored {
-    (f32, $d:ident) => {
-        folded!(0f32, $d, |sum, term| sum + term)
-    };
-    (i32, $d:ident) => {
-        lower_24(folded!(0i32, $d, |sum, term| sum.wrapping_add(term)))
-    };
-}
-
 /// Defines the kernel of a format.
 macro_rules! peak {
     ($($name:ident: $format:ident, $sum:ident, $product:ident;)*) => {
@@ -93,8 +69,14 @@ macro_rules! peak {
                         }
                         step += 1;
                     }
+                    let mut total = <$sum>::NOTHING;
+                    let mut i = 0;
+                    while i < DOWN * ACROSS * 4 {
+                        total = d[i / (ACROSS * 4)][i / 4 % ACROSS][i % 4].add_to(total);
+                        i += 1;
+                    }
                     // SAFETY: one element for each thread.
-                    unsafe { *out.add(global_thread()) = stored!($sum, d) }
+                    unsafe { *out.add(global_thread()) = <$sum>::stored(total) }
                 }
             }
         )*

@@ -1,9 +1,10 @@
 //! `wgmma`: two warpgroups a multiprocessor, each 64 by 256 sums, operands in shared memory.
 
-use super::{global_thread, lower_24};
+use super::{Accumulator, global_thread};
 use crate::gpu::thread;
-use crate::operands::{Format, PEAK_BLOCK, PeakTile, SLICE_WORDS};
-use crate::ptx::{shared, wgmma};
+use crate::operands::{Format, PEAK_BLOCK, PeakTile, SLICE_BYTES};
+use crate::ptx::wgmma::Descriptor;
+use crate::ptx::{fence, shared, wgmma, wgmma_wide};
 use crate::random::stream;
 
 /// Bytes of a row of a tile: its slices, the width of the swizzle.
@@ -13,7 +14,7 @@ const ROW_WORDS: u32 = ROW_BYTES / 4;
 /// Rows of A of a warpgroup.
 const WARPGROUP_ROWS: u32 = 64;
 
-const _: () = assert!(PeakTile::wgmma(Format::Bf16).slices * SLICE_WORDS == ROW_WORDS);
+const _: () = assert!(PeakTile::wgmma(Format::Bf16).slices * SLICE_BYTES == ROW_BYTES);
 
 /// Fills `rows` rows at `base` with the elements of stream `seed`, in the 128-byte swizzle.
 ///
@@ -33,26 +34,10 @@ unsafe fn fill(format: Format, base: u32, rows: u32, data: u32, seed: u64) {
     }
 }
 
-/// Sums that wrap around become what a thread stores.
-macro_rules! folded {
-    (f32, $d:ident) => {{
-        let mut sum = 0f32;
-        let mut i = 0;
-        while i < 128 {
-            sum += $d[i];
-            i += 1;
-        }
-        sum
-    }};
-    (i32, $d:ident) => {{
-        let mut sum = 0i32;
-        let mut i = 0;
-        while i < 128 {
-            sum = sum.wrapping_add($d[i]);
-            i += 1;
-        }
-        lower_24(sum)
-    }};
+/// Slice `index` of an operand.
+#[inline(always)]
+fn slice(operand: Descriptor, index: u32) -> Descriptor {
+    operand.advance(index * SLICE_BYTES)
 }
 
 /// Defines the kernel of a format.
@@ -77,11 +62,11 @@ macro_rules! peak {
                         fill(Format::$format, base, TILE.m(), data, stream(seed, 0));
                         fill(Format::$format, columns, TILE.n, data, stream(seed, 1));
                     }
-                    wgmma::fence_proxy();
+                    fence::shared_written();
                     thread::sync_threads();
                     let warpgroup = thread::thread_idx_x() / 128;
-                    let a = wgmma::descriptor(base + warpgroup * WARPGROUP_ROWS * ROW_BYTES);
-                    let b = wgmma::descriptor(columns);
+                    let a = Descriptor::along_k(base + warpgroup * WARPGROUP_ROWS * ROW_BYTES);
+                    let b = Descriptor::along_k(columns);
                     let adds = (restarts == 0) as u32;
                     let mut d = [0 as $sum; 128];
                     let mut left = steps;
@@ -89,30 +74,33 @@ macro_rules! peak {
                         wgmma::fence();
                         // SAFETY: the tiles were written before the barrier and stay as they are.
                         unsafe {
-                            wgmma::$product(&mut d, a, b, adds);
-                            wgmma::$product(&mut d, a + wgmma::NEXT_SLICE, b + wgmma::NEXT_SLICE, 1);
-                            wgmma::$product(&mut d, a + 2 * wgmma::NEXT_SLICE, b + 2 * wgmma::NEXT_SLICE, 1);
-                            wgmma::$product(&mut d, a + 3 * wgmma::NEXT_SLICE, b + 3 * wgmma::NEXT_SLICE, 1);
+                            wgmma_wide::$product(&mut d, a, b, adds);
+                            wgmma_wide::$product(&mut d, slice(a, 1), slice(b, 1), 1);
+                            wgmma_wide::$product(&mut d, slice(a, 2), slice(b, 2), 1);
+                            wgmma_wide::$product(&mut d, slice(a, 3), slice(b, 3), 1);
                         }
                         wgmma::commit();
                         wgmma::wait::<1>();
                         left -= TILE.slices;
                     }
                     wgmma::wait::<0>();
-                    let mut slice = 0;
-                    while slice < left {
-                        let offset = slice as u64 * wgmma::NEXT_SLICE;
+                    let mut i = 0;
+                    while i < left {
                         wgmma::fence();
                         // SAFETY: as above.
-                        unsafe {
-                            wgmma::$product(&mut d, a + offset, b + offset, adds | slice);
-                        }
+                        unsafe { wgmma_wide::$product(&mut d, slice(a, i), slice(b, i), adds | i) }
                         wgmma::commit();
                         wgmma::wait::<0>();
-                        slice += 1;
+                        i += 1;
+                    }
+                    let mut total = <$sum>::NOTHING;
+                    let mut i = 0;
+                    while i < 128 {
+                        total = d[i].add_to(total);
+                        i += 1;
                     }
                     // SAFETY: one element for each thread.
-                    unsafe { *out.add(global_thread()) = folded!($sum, d) }
+                    unsafe { *out.add(global_thread()) = <$sum>::stored(total) }
                 }
             }
         )*
@@ -120,9 +108,9 @@ macro_rules! peak {
 }
 
 peak! {
-    fma_wgmma_bf16: Bf16, f32, m64n256k16_bf16;
-    fma_wgmma_e4m3: E4m3, f32, m64n256k32_e4m3;
-    fma_wgmma_f16: F16, f32, m64n256k16_f16;
-    fma_wgmma_s8: S8, i32, m64n256k32_s8;
-    fma_wgmma_tf32: Tf32, f32, m64n256k8_tf32;
+    fma_wgmma_bf16: Bf16, f32, bf16;
+    fma_wgmma_e4m3: E4m3, f32, e4m3;
+    fma_wgmma_f16: F16, f32, f16;
+    fma_wgmma_s8: S8, i32, s8;
+    fma_wgmma_tf32: Tf32, f32, tf32;
 }

@@ -14,12 +14,26 @@ macro_rules! ptx {
     };
 }
 
+#[cfg(sm_90a)]
+pub mod bulk_tensor;
+#[cfg(sm_90a)]
+pub mod cluster;
 pub mod copy_async;
 pub mod device_wide;
+#[cfg(sm_90a)]
+pub mod fence;
 pub mod global;
+#[cfg(sm_90a)]
+pub mod matrix;
+#[cfg(sm_90a)]
+pub mod mbarrier;
 pub mod mma;
 pub mod shared;
 pub mod special;
 pub mod warp;
+#[cfg(sm_90a)]
+pub mod warpgroup;
+#[cfg(sm_90a)]
+pub mod wgmma;
 #[cfg(sm_90a)]
 pub mod wgmma_wide;

@@ -172,6 +172,9 @@ fn after_help() -> String {
         text.push_str(&format!("  {:6} {}\n", id.name(), kernel.summary()));
         for (device, name) in [(Cuda, "GPU"), (Cpu, "CPU")] {
             let variants: Vec<&str> = kernel.variants(device).iter().map(|v| v.name).collect();
+            if variants.is_empty() {
+                continue;
+            }
             text.push_str(&format!(
                 "         {name}: {}; sizes {}\n",
                 variants.join(", "),

@@ -128,7 +128,7 @@ impl Request {
                 Some(sizes) => sizes.clone(),
                 None => self.own_sizes(*id, info.kind)?,
             };
-            for variant in self.variants(*id, info.kind)? {
+            for variant in self.variants(*id, info)? {
                 for size in &sizes {
                     let mut problem = Problem {
                         kernel: *id,
@@ -190,8 +190,22 @@ impl Request {
     }
 
     /// The variants to be measured.
-    fn variants(&self, id: KernelId, device: DeviceKind) -> Result<Vec<&'static str>, CliError> {
-        let known = id.kernel().variants(device);
+    fn variants(&self, id: KernelId, info: &DeviceInfo) -> Result<Vec<&'static str>, CliError> {
+        let (known, device) = (id.kernel().variants_on(info), info.kind);
+        if known.is_empty() {
+            return match self.kernels.len() {
+                // One of several: the others are measured.
+                len if len == KernelId::ALL.len() => Ok(Vec::new()),
+                _ => Err(CliError::Usage(format!(
+                    "{} needs tensor cores; {}. Name an NVIDIA GPU with --device cuda",
+                    id.name(),
+                    match device {
+                        DeviceKind::Cpu => "a CPU has none",
+                        DeviceKind::Cuda | DeviceKind::Vm => "this device has none",
+                    }
+                ))),
+            };
+        }
         match self.variant.as_deref() {
             None => Ok(known
                 .last()

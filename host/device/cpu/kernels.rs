@@ -1,7 +1,7 @@
 //! The kernels on all cores.
 
 use super::CpuDevice;
-use crate::device::{Region, Result};
+use crate::device::{DeviceError, Region, Result};
 use crate::kernels::problem::SCALAR;
 use crate::kernels::{KernelId, Problem};
 use faer::linalg::matmul::matmul;
@@ -90,6 +90,12 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
                     Par::rayon(workers)
                 },
             );
+        }
+        KernelId::GemmBf16 => {
+            return Err(DeviceError::Unsupported(format!(
+                "{} needs tensor cores, and a CPU has none",
+                problem.kernel.name()
+            )));
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 //! Its default math mode computes fp32 products in fp32; TF32 needs another mode, which is
 //! never set. That the result is as exact as fp32 is checked like any kernel's.
 
+use crate::device::Element;
 use cust::sys::CUstream;
 use libloading::Library;
 use std::error::Error;
@@ -48,11 +49,64 @@ type Sgemm = unsafe extern "C" fn(
     c_int,
 ) -> Status;
 
+/// `cublasGemmStridedBatchedEx`.
+type GemmEx = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const f32,
+    *const c_void,
+    c_int,
+    c_int,
+    i64,
+    *const c_void,
+    c_int,
+    c_int,
+    i64,
+    *const f32,
+    *mut c_void,
+    c_int,
+    c_int,
+    i64,
+    c_int,
+    c_int,
+    c_int,
+) -> Status;
+
+/// `CUDA_R_32F` and `CUDA_R_16BF`.
+const fn data_type(element: Element) -> c_int {
+    match element {
+        Element::F32 => 0,
+        Element::Bf16 => 14,
+    }
+}
+
+/// A product of tensor cores, or a batch of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GemmCall {
+    /// m, n, k.
+    pub sides: [c_int; 3],
+    /// Addresses of A, B and C.
+    pub operands: [u64; 3],
+    /// Products.
+    pub batch: c_int,
+    /// beta: 1 or 0.
+    pub reads_c: bool,
+    /// What A and B are stored as.
+    pub input: Element,
+    /// What C is stored as.
+    pub out: Element,
+}
+
 /// An open library with a handle on one stream.
 pub(super) struct Cublas {
     handle: Handle,
     saxpy: Saxpy,
     sgemm: Sgemm,
+    gemm_ex: GemmEx,
     destroy: Destroy,
     /// Its version, as in `13.1.0`.
     pub(super) version: String,
@@ -86,10 +140,12 @@ impl Cublas {
             )
         };
         // SAFETY: as above.
-        let (saxpy, sgemm, destroy): (Saxpy, Sgemm, Destroy) = unsafe {
+        let (saxpy, sgemm, gemm_ex, destroy): (Saxpy, Sgemm, GemmEx, Destroy) = unsafe {
             (
                 symbol(&library, c"cublasSaxpy_v2").ok_or_else(|| lacks("cublasSaxpy"))?,
                 symbol(&library, c"cublasSgemm_v2").ok_or_else(|| lacks("cublasSgemm"))?,
+                symbol(&library, c"cublasGemmStridedBatchedEx")
+                    .ok_or_else(|| lacks("cublasGemmStridedBatchedEx"))?,
                 symbol(&library, c"cublasDestroy_v2").ok_or_else(|| lacks("cublasDestroy"))?,
             )
         };
@@ -107,6 +163,7 @@ impl Cublas {
             handle,
             saxpy,
             sgemm,
+            gemm_ex,
             destroy,
             version: version(number),
             _library: library,
@@ -161,6 +218,58 @@ impl Cublas {
             )
         };
         done("cublasSgemm", status)
+    }
+}
+
+impl Cublas {
+    /// Puts C = A @ B + beta C, all row-major, on the stream, with sums in f32: C^T = B^T @ A^T for
+    /// a library that reads matrices by columns.
+    ///
+    /// # Errors
+    /// The library's status.
+    ///
+    /// # Safety
+    /// The addresses are those of `batch` matrices of m x k, k x n and m x n elements, one behind
+    /// the other, in the memory of the device.
+    pub(super) unsafe fn gemm(&self, call: GemmCall) -> Result<(), String> {
+        /// `CUBLAS_COMPUTE_32F`
+        const COMPUTE_F32: c_int = 68;
+        /// `CUBLAS_GEMM_DEFAULT`: the library's own heuristics.
+        const DEFAULT_ALGORITHM: c_int = -1;
+        let (alpha, beta) = (1f32, if call.reads_c { 1f32 } else { 0f32 });
+        let [m, n, k] = call.sides;
+        let [a, b, c] = call.operands;
+        let stride = |rows: c_int, columns: c_int| i64::from(rows) * i64::from(columns);
+        let (input, out) = (data_type(call.input), data_type(call.out));
+        // SAFETY: the caller vouches for the addresses; the scalars are read during the call.
+        let status = unsafe {
+            (self.gemm_ex)(
+                self.handle,
+                AS_IT_LIES,
+                AS_IT_LIES,
+                n,
+                m,
+                k,
+                &alpha,
+                b as *const c_void,
+                input,
+                n,
+                stride(k, n),
+                a as *const c_void,
+                input,
+                k,
+                stride(m, k),
+                &beta,
+                c as *mut c_void,
+                out,
+                n,
+                stride(m, n),
+                call.batch,
+                COMPUTE_F32,
+                DEFAULT_ALGORITHM,
+            )
+        };
+        done("cublasGemmStridedBatchedEx", status)
     }
 }
 

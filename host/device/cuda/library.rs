@@ -1,8 +1,8 @@
 //! The baseline of a problem: a call of cuBLAS or of the driver on the same operands.
 
-use super::cublas::Cublas;
+use super::cublas::{Cublas, GemmCall};
 use super::{CudaDevice, driver};
-use crate::device::{DeviceError, Region, Result};
+use crate::device::{DeviceError, Element, Region, Result};
 use crate::kernels::problem::SCALAR;
 use crate::kernels::{Library, Problem};
 use std::ffi::c_int;
@@ -14,6 +14,8 @@ pub(super) enum LibraryCall {
     Copy { to: u64, from: u64, bytes: usize },
     /// cuBLAS's y = alpha * x + y.
     Saxpy { n: c_int, x: u64, y: u64 },
+    /// cuBLAS's product of bfloat16.
+    Gemm(GemmCall),
     /// cuBLAS's C = A @ B + C: m, n, k and the addresses of A, B, C.
     Sgemm {
         sides: [c_int; 3],
@@ -66,6 +68,17 @@ impl CudaDevice {
                     operands: [address(0), address(1), address(2)],
                 }
             }
+            Some(Library::GemmBf16) => {
+                let (m, n, k) = problem.matrix();
+                LibraryCall::Gemm(GemmCall {
+                    sides: [int(m)?, int(n)?, int(k)?],
+                    operands: [address(0), address(1), address(2)],
+                    batch: int(problem.form.batch)?,
+                    reads_c: problem.form.reads_c,
+                    input: Element::Bf16,
+                    out: problem.out(),
+                })
+            }
             None => {
                 let name = problem.kernel.name();
                 return Err(DeviceError::Unsupported(format!("{name} has no baseline")));
@@ -92,6 +105,7 @@ impl CudaDevice {
                 LibraryCall::Saxpy { n, x, y } => cublas()?
                     .saxpy(n, SCALAR, x, y)
                     .map_err(failed("cublasSaxpy")),
+                LibraryCall::Gemm(call) => cublas()?.gemm(call).map_err(failed("cublasGemmEx")),
                 LibraryCall::Sgemm { sides, operands } => cublas()?
                     .sgemm(sides, operands)
                     .map_err(failed("cublasSgemm")),

@@ -1,0 +1,125 @@
+//! The ladder's first steps: two warpgroups that both wait for a k tile, then multiply it. With
+//! one stage copies and products take turns; with several the copies run ahead.
+
+use super::ring::{Ring, Stage};
+use super::walk::{Place, Walk};
+use super::{Products, Tile, output};
+use crate::gpu::thread;
+use crate::params::{ONE_STAGE, PIPELINED, TENSOR_GROUP, TensorTile};
+use crate::ptx::wgmma::{self, Sums, Sums128};
+use crate::ptx::{bulk_tensor, mbarrier};
+
+/// One tile of C for each block.
+///
+/// # Safety
+/// The pointers of `products` are as it says; the launch has the tile's threads and shared memory
+/// and one block a tile.
+#[inline(always)]
+unsafe fn run<T: Tile>(products: Products) {
+    let TensorTile { stages, n, .. } = T::TILE;
+    let (all, block) = (thread::grid_dim_x(), thread::block_idx_x());
+    let index = thread::thread_idx_x();
+    let mut walk = Walk::new(&products, [T::TILE.m(), n], TENSOR_GROUP, block, all);
+    let Some(place) = walk.next() else { return };
+    let ring = Ring::new();
+    let depth = products.depth();
+    // SAFETY: one thread makes the barriers and starts the copies, each into a stage that is
+    // empty: not yet used, or read by all before the barrier of the block.
+    unsafe {
+        if index == 0 {
+            ring.make_barriers::<T>(1);
+            let mut stage = Stage::FIRST;
+            for k_tile in 0..stages.min(depth) {
+                ring.fetch::<T>(&products, place, k_tile, stage, 0);
+                stage = stage.next(stages);
+            }
+        }
+        thread::sync_threads();
+
+        let (warpgroup, thread) = (index / 128, index % 128);
+        let mut sums = T::Sums::zero();
+        let mut stage = Stage::FIRST;
+        let mut last = stage;
+        let mut left = depth;
+        loop {
+            let k_tile = depth - left;
+            mbarrier::wait(ring.full::<T>(stage), stage.parity);
+            wgmma::fence();
+            ring.multiply::<T>(&mut sums, stage, warpgroup);
+            wgmma::commit();
+            // With several stages the products of this k tile go on while those of the one before
+            // make room.
+            let (read, of) = if stages == 1 {
+                wgmma::wait::<0>();
+                (k_tile + 1, stage)
+            } else {
+                wgmma::wait::<1>();
+                (k_tile, last)
+            };
+            thread::sync_threads();
+            let next = read + stages - 1;
+            if index == 0 && read > 0 && next < depth {
+                ring.fetch::<T>(&products, place, next, of, 0);
+            }
+            last = stage;
+            stage = stage.next(stages);
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+        wgmma::wait::<0>();
+        let place = Place {
+            row: place.row + warpgroup * 64,
+            ..place
+        };
+        output::write::<T>(
+            &products,
+            &sums,
+            place,
+            ring.staged::<T>(warpgroup),
+            warpgroup,
+            thread,
+        );
+        if thread == 0 {
+            // Shared memory is read until then.
+            bulk_tensor::wait();
+        }
+    }
+}
+
+/// Defines the entry of a tile.
+macro_rules! first_kernels {
+    ($($(#[$doc:meta])* $entry:ident: $shape:ident = $tile:ident, $sums:ident;)*) => {
+        $(
+            $(#[$doc])*
+            struct $shape;
+
+            impl Tile for $shape {
+                const TILE: TensorTile = $tile;
+                type Sums = $sums;
+            }
+
+            kernel! {
+                $(#[$doc])*
+                ///
+                /// # Safety
+                /// As for [`run`].
+                pub unsafe fn $entry(
+                    a: *const u8, b: *const u8, c_map: *const u8, c: *mut u8,
+                    m: u32, n: u32, k: u32, batch: u32, flags: u32,
+                ) {
+                    // SAFETY: as the caller vouches.
+                    unsafe { run::<$shape>(Products { a, b, c_map, c, m, n, k, batch, flags }) }
+                }
+            }
+        )*
+    };
+}
+
+first_kernels! {
+    /// Copies and products take turns.
+    gemm_bf16_one_stage: OneStage = ONE_STAGE, Sums128;
+    /// Copies run ahead of the products.
+    gemm_bf16_pipelined: Pipelined = PIPELINED, Sums128;
+}

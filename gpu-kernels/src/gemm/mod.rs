@@ -1,0 +1,55 @@
+//! `gemm-bf16`: C = A @ B + beta C on tensor cores, row-major, for `sm_90a`.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`walk`] | which tiles of C fall to a block, in which order |
+//! | [`ring`] | the stages of A and B in shared memory, their barriers, the copies into them |
+//! | [`output`] | C: from registers to memory |
+//! | [`first`] | the ladder's first steps: every warp waits, then multiplies |
+//! | [`specialised`] | one warp copies, the others multiply; persistent blocks, clusters |
+//!
+//! A k tile is 64 deep: 128 bytes of A's rows. A lies in shared memory with its rows along k, B as
+//! it lies in memory, in panels of 64 columns whose rows run across k: `wgmma` takes either.
+
+mod first;
+mod output;
+mod ring;
+mod specialised;
+mod walk;
+
+use crate::params::TensorTile;
+use crate::ptx::wgmma::Sums;
+
+/// The products of a launch.
+///
+/// A is m x k, B k x n, C m x n, all row-major; the `batch` matrices of each lie one behind the
+/// other. The tensor maps have boxes of 64 columns and [`TensorTile::m`] (A), 64 over
+/// [`TensorTile::cluster`] (B) and 64 (C) rows.
+#[derive(Clone, Copy)]
+struct Products {
+    a: *const u8,
+    b: *const u8,
+    c_map: *const u8,
+    c: *mut u8,
+    m: u32,
+    n: u32,
+    k: u32,
+    batch: u32,
+    /// [`crate::params::READS_C`] and its neighbours.
+    flags: u32,
+}
+
+/// A tile and where its sums are held.
+trait Tile {
+    /// Its shape.
+    const TILE: TensorTile;
+    /// Sums of a warpgroup: as many columns as the tile has.
+    type Sums: Sums;
+}
+
+impl Products {
+    /// k tiles of a tile of C.
+    fn depth(&self) -> u32 {
+        self.k.div_ceil(crate::params::TENSOR_DEPTH)
+    }
+}

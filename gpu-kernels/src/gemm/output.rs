@@ -1,0 +1,206 @@
+//! C: from the sums in registers to memory.
+
+use super::walk::Place;
+use super::{Products, Tile};
+use crate::params::{OUT_F32, PANEL_BYTES, PANEL_COLUMNS, READS_C, STAGES_C};
+use crate::ptx::matrix::{bf16_pair, store_4};
+use crate::ptx::wgmma::Sums;
+use crate::ptx::{bulk_tensor, fence, warpgroup};
+
+/// Columns of one step of [`Sums::columns`].
+const STEP: u32 = 8;
+/// Steps whose part of C is read at a time.
+const AHEAD: u32 = 4;
+
+/// Writes the sums of a warpgroup, C added if the launch reads it.
+///
+/// `place` is that of the warpgroup's 64 rows, `staged` the address of its panels in shared
+/// memory.
+///
+/// # Safety
+/// The whole warpgroup calls it; the products are complete; nobody else uses `staged` or the
+/// barrier with the number of the warpgroup plus one.
+#[inline(always)]
+pub unsafe fn write<T: Tile>(
+    products: &Products,
+    sums: &T::Sums,
+    place: Place,
+    staged: u32,
+    index: u32,
+    thread: u32,
+) {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        if products.flags & STAGES_C != 0 {
+            through_shared::<T>(products, sums, place, staged, index, thread);
+        } else {
+            directly::<T>(products, sums, place, thread);
+        }
+    }
+}
+
+/// Bfloat16 with rows of whole 16-byte units: panels of 64 columns go to shared memory, from where
+/// one thread has them copied.
+///
+/// # Safety
+/// As for [`write`].
+#[inline(always)]
+unsafe fn through_shared<T: Tile>(
+    products: &Products,
+    sums: &T::Sums,
+    place: Place,
+    staged: u32,
+    index: u32,
+    thread: u32,
+) {
+    /// Steps of a panel.
+    const STEPS: u32 = PANEL_COLUMNS / STEP;
+    let (warp, lane) = (thread / 32, thread % 32);
+    let barrier = 1 + index;
+    // The row and the half of a 16-column step whose address this lane gives.
+    let own_row = warp * 16 + lane % 16;
+    let half = lane / 16;
+    let panels = T::TILE.n / PANEL_COLUMNS;
+    for panel in 0..panels {
+        let slot = panel % T::TILE.staged;
+        if slot == 0 {
+            // The panels before must have been read.
+            if thread == 0 {
+                bulk_tensor::wait_read();
+            }
+            warpgroup::sync(barrier);
+        }
+        let first = panel * STEPS;
+        let to = staged + slot * PANEL_BYTES + own_row * 128;
+        let mut before = [0; 2 * AHEAD as usize];
+        for pair in 0..STEPS / 2 {
+            let step = 2 * pair;
+            if step % AHEAD == 0 {
+                before = old_pairs(products, place, first + step, thread);
+            }
+            let mut four = [0; 4];
+            for side in 0..2 {
+                let [a, b, c, d] = sums.columns((first + step + side) as usize);
+                let at = 2 * (step % AHEAD + side) as usize;
+                let (upper, lower) = (halves(before[at]), halves(before[at + 1]));
+                four[2 * side as usize] = bf16_pair(a + upper[0], b + upper[1]);
+                four[2 * side as usize + 1] = bf16_pair(c + lower[0], d + lower[1]);
+            }
+            let chunk = (step + half) ^ (own_row % 8);
+            // SAFETY: inside this warpgroup's panel; only this lane's row.
+            unsafe { store_4(to + chunk * 16, four) };
+        }
+        if slot + 1 == T::TILE.staged || panel + 1 == panels {
+            fence::shared_written();
+            warpgroup::sync(barrier);
+            if thread == 0 {
+                for full in 0..=slot {
+                    let column = place.column + (panel - slot + full) * PANEL_COLUMNS;
+                    let at = [column, place.row, place.matrix];
+                    // SAFETY: the panel is complete and visible.
+                    unsafe { bulk_tensor::store(products.c_map, at, staged + full * PANEL_BYTES) };
+                }
+                bulk_tensor::commit();
+            }
+        }
+    }
+}
+
+/// The pairs of C that a thread adds to [`AHEAD`] steps from `first` on: of each that
+/// of the upper and that of the lower row; zeros if the launch does not read C.
+#[inline(always)]
+fn old_pairs(
+    products: &Products,
+    place: Place,
+    first: u32,
+    thread: u32,
+) -> [u32; 2 * AHEAD as usize] {
+    let mut pairs = [0; 2 * AHEAD as usize];
+    if products.flags & READS_C == 0 {
+        return pairs;
+    }
+    let (row, column) = own(place, thread);
+    for step in 0..AHEAD {
+        for lower in 0..2 {
+            let (row, column) = (row + 8 * lower, column + (first + step) * STEP);
+            if row < products.m && column < products.n {
+                let at = element(products, place.matrix, row, column);
+                // SAFETY: inside C, whose rows have an even number of elements.
+                pairs[(2 * step + lower) as usize] =
+                    unsafe { *products.c.cast::<u16>().add(at).cast::<u32>() };
+            }
+        }
+    }
+    pairs
+}
+
+/// Any rows, any type: every thread writes its own elements.
+///
+/// # Safety
+/// As for [`write`].
+#[inline(always)]
+unsafe fn directly<T: Tile>(products: &Products, sums: &T::Sums, place: Place, thread: u32) {
+    let (row, column) = own(place, thread);
+    for step in 0..T::TILE.n / STEP {
+        let four = sums.columns(step as usize);
+        for quarter in 0..4 {
+            let (lower, side) = (quarter / 2, quarter % 2);
+            let (row, column) = (row + 8 * lower, column + step * STEP + side);
+            if row < products.m && column < products.n {
+                let at = element(products, place.matrix, row, column);
+                // SAFETY: the element lies inside C.
+                unsafe { write_element(products, at, four[quarter as usize]) };
+            }
+        }
+    }
+}
+
+/// Stores an element, added to the old one if the launch reads C.
+///
+/// # Safety
+/// C holds the element.
+#[inline(always)]
+unsafe fn write_element(products: &Products, at: usize, value: f32) {
+    let reads = products.flags & READS_C != 0;
+    // SAFETY: as the caller vouches.
+    unsafe {
+        if products.flags & OUT_F32 != 0 {
+            let to = products.c.cast::<f32>().add(at);
+            *to = if reads { value + *to } else { value };
+        } else {
+            let to = products.c.cast::<u16>().add(at);
+            let old = if reads {
+                f32::from_bits(u32::from(*to) << 16)
+            } else {
+                0.0
+            };
+            *to = bf16_pair(value + old, 0.0) as u16;
+        }
+    }
+}
+
+/// First row and column of a thread's elements.
+#[inline(always)]
+fn own(place: Place, thread: u32) -> (u32, u32) {
+    let (warp, lane) = (thread / 32, thread % 32);
+    (
+        place.row + warp * 16 + lane / 4,
+        place.column + 2 * (lane % 4),
+    )
+}
+
+/// Index of an element of C.
+#[inline(always)]
+fn element(products: &Products, matrix: u32, row: u32, column: u32) -> usize {
+    (u64::from(matrix) * u64::from(products.m) + u64::from(row)) as usize * products.n as usize
+        + column as usize
+}
+
+/// The two bfloat16 of a pair.
+#[inline(always)]
+fn halves(pair: u32) -> [f32; 2] {
+    [
+        f32::from_bits(pair << 16),
+        f32::from_bits(pair & 0xffff_0000),
+    ]
+}

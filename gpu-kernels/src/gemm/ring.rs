@@ -1,0 +1,162 @@
+//! The stages of A and B in shared memory, their barriers, and the copies into them.
+
+use super::walk::Place;
+use super::{Products, Tile};
+use crate::params::{PANEL_BYTES, PANEL_COLUMNS, TENSOR_DEPTH, TensorTile};
+use crate::ptx::wgmma::{Descriptor, Sums};
+use crate::ptx::{bulk_tensor, fence, mbarrier, shared};
+
+/// Addresses of a tile's shared memory: stages of A, stages of B, staged panels of C, and for
+/// every stage the barriers `full` and `empty`.
+#[derive(Clone, Copy)]
+pub struct Ring {
+    base: u32,
+}
+
+/// A stage, and the parity of the phase that its barriers are in.
+#[derive(Clone, Copy)]
+pub struct Stage {
+    pub index: u32,
+    pub parity: u32,
+}
+
+impl Stage {
+    /// The first stage of a ring that has not been used.
+    pub const FIRST: Stage = Stage {
+        index: 0,
+        parity: 0,
+    };
+
+    /// The stage after this one in a ring of `stages`.
+    #[inline(always)]
+    pub fn next(self, stages: u32) -> Stage {
+        if self.index + 1 == stages {
+            Stage {
+                index: 0,
+                parity: self.parity ^ 1,
+            }
+        } else {
+            Stage {
+                index: self.index + 1,
+                ..self
+            }
+        }
+    }
+}
+
+impl Ring {
+    /// The block's ring; it starts where dynamic shared memory does, which is aligned for the
+    /// swizzle.
+    #[inline(always)]
+    pub fn new() -> Self {
+        Ring {
+            base: shared::dynamic_base(),
+        }
+    }
+
+    /// Makes the barriers: `full` ends when its copies are complete, `empty` after `readers`
+    /// arrivals.
+    ///
+    /// # Safety
+    /// One thread calls it, once; a barrier of the block, with clusters of the cluster, follows.
+    #[inline(always)]
+    pub unsafe fn make_barriers<T: Tile>(&self, readers: u32) {
+        for index in 0..T::TILE.stages {
+            let stage = Stage { index, parity: 0 };
+            // SAFETY: the addresses are inside the block's shared memory, 8-byte aligned.
+            unsafe {
+                mbarrier::init(self.full::<T>(stage), 1);
+                mbarrier::init(self.empty::<T>(stage), readers);
+            }
+        }
+        fence::barriers_made();
+    }
+
+    #[inline(always)]
+    fn a<T: Tile>(&self, stage: Stage) -> u32 {
+        self.base + stage.index * T::TILE.a_bytes()
+    }
+
+    #[inline(always)]
+    fn b<T: Tile>(&self, stage: Stage) -> u32 {
+        self.base + T::TILE.stages * T::TILE.a_bytes() + stage.index * T::TILE.b_bytes()
+    }
+
+    /// Address of the staged panels of C of a warpgroup.
+    #[inline(always)]
+    pub fn staged<T: Tile>(&self, warpgroup: u32) -> u32 {
+        self.base
+            + T::TILE.stages * T::TILE.stage_bytes()
+            + warpgroup * T::TILE.staged * PANEL_BYTES
+    }
+
+    /// The barrier that ends when the stage's copies are complete.
+    #[inline(always)]
+    pub fn full<T: Tile>(&self, stage: Stage) -> u32 {
+        self.base + T::TILE.barriers_offset() + stage.index * mbarrier::BYTES
+    }
+
+    /// The barrier that ends when all have read the stage.
+    #[inline(always)]
+    pub fn empty<T: Tile>(&self, stage: Stage) -> u32 {
+        self.full::<T>(stage) + T::TILE.stages * mbarrier::BYTES
+    }
+
+    /// Starts the copies of a k tile into a stage: A's rows of this block, and B, of which every
+    /// block of a cluster fetches a part for all.
+    ///
+    /// # Safety
+    /// One thread calls it; the stage is empty, in every block of the cluster.
+    #[inline(always)]
+    pub unsafe fn fetch<T: Tile>(
+        &self,
+        products: &Products,
+        place: Place,
+        k_tile: u32,
+        stage: Stage,
+        rank: u32,
+    ) {
+        const { assert!(T::TILE.n == <T::Sums as Sums>::COLUMNS) };
+        const { assert!(T::TILE.n.is_multiple_of(PANEL_COLUMNS)) };
+        let TensorTile { n, cluster, .. } = T::TILE;
+        let full = self.full::<T>(stage);
+        let k = k_tile * TENSOR_DEPTH;
+        let row = place.row + rank * T::TILE.m();
+        // SAFETY: the addresses are those of a stage that nobody reads; its barriers are made.
+        unsafe {
+            mbarrier::arrive_expecting(full, T::TILE.stage_bytes());
+            bulk_tensor::load(self.a::<T>(stage), products.a, [k, row, place.matrix], full);
+            for panel in 0..n / PANEL_COLUMNS {
+                let part = rank * (TENSOR_DEPTH / cluster);
+                let to = self.b::<T>(stage) + panel * PANEL_BYTES + rank * (PANEL_BYTES / cluster);
+                let from = [place.column + panel * PANEL_COLUMNS, k + part, place.matrix];
+                if cluster == 1 {
+                    bulk_tensor::load(to, products.b, from, full);
+                } else {
+                    let all = (1u16 << cluster) - 1;
+                    bulk_tensor::load_multicast(to, products.b, from, full, all);
+                }
+            }
+        }
+    }
+
+    /// Starts the products of a stage for the 64 rows of a warpgroup.
+    ///
+    /// # Safety
+    /// The whole warpgroup calls it, behind `wgmma`'s fence; the stage is complete and stays.
+    #[inline(always)]
+    pub unsafe fn multiply<T: Tile>(&self, sums: &mut T::Sums, stage: Stage, warpgroup: u32) {
+        /// k of one instruction.
+        const SLICE: u32 = 16;
+        /// Bytes of a row of a tile.
+        const ROW: u32 = 128;
+        let a = Descriptor::along_k(self.a::<T>(stage) + warpgroup * (64 * ROW));
+        let b = Descriptor::across_k(self.b::<T>(stage), PANEL_BYTES);
+        for slice in 0..TENSOR_DEPTH / SLICE {
+            // SAFETY: as the caller vouches.
+            unsafe {
+                sums.multiply_bf16(a.advance(slice * 2 * SLICE), b.advance(slice * SLICE * ROW))
+            };
+        }
+    }
+}

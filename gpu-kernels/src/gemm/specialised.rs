@@ -1,0 +1,225 @@
+//! One warp keeps the copies going, warpgroups of 64 rows each multiply; blocks stay for several
+//! tiles, so that the copies of the next run while the last is written; blocks of a cluster share
+//! what they fetch of B.
+
+use super::ring::{Ring, Stage};
+use super::walk::{Place, Walk};
+use super::{Products, Tile, output};
+use crate::gpu::thread;
+use crate::params::{
+    SPECIALISED, TENSOR_GROUP, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE, TensorTile,
+};
+use crate::ptx::wgmma::{self, Sums, Sums64, Sums192, Sums256};
+use crate::ptx::{bulk_tensor, cluster, mbarrier, warpgroup};
+
+/// Moves registers from the warpgroup that copies to the two that multiply, which have 64,512 of
+/// the 65,536 of a multiprocessor then.
+///
+/// # Safety
+/// Whole warpgroups call it, one of each block with `multiplies` false, the others with true.
+#[inline(always)]
+unsafe fn move_registers<T: Tile>(multiplies: bool) {
+    // SAFETY: as the caller vouches; each warpgroup keeps within what it has.
+    unsafe {
+        match (T::TILE.moves_registers(), multiplies) {
+            (false, _) => {}
+            (true, true) => warpgroup::take_registers::<232>(),
+            (true, false) => warpgroup::give_registers::<40>(),
+        }
+    }
+}
+
+/// Tiles of C until there are none left.
+///
+/// # Safety
+/// The pointers of `products` are as it says; the launch has the tile's threads and shared memory,
+/// and a grid that is a multiple of its cluster.
+#[inline(always)]
+unsafe fn run<T: Tile>(products: Products) {
+    let TensorTile {
+        consumers, cluster, ..
+    } = T::TILE;
+    let index = thread::thread_idx_x();
+    let rank = if cluster == 1 { 0 } else { cluster::rank() };
+    let ring = Ring::new();
+    let tile = [T::TILE.m() * cluster, T::TILE.n];
+    let (first, step) = (
+        thread::block_idx_x() / cluster,
+        thread::grid_dim_x() / cluster,
+    );
+    let walk = Walk::new(&products, tile, TENSOR_GROUP, first, step);
+    // SAFETY: one thread makes the barriers before any other uses them; whole warpgroups branch
+    // together, with registers that add up to those of the launch.
+    unsafe {
+        if index == 0 {
+            ring.make_barriers::<T>(consumers * cluster);
+        }
+        sync::<T>();
+        if index < 128 * consumers {
+            move_registers::<T>(true);
+            multiply::<T>(&products, ring, walk, rank, index);
+        } else {
+            move_registers::<T>(false);
+            if index == 128 * consumers {
+                copy::<T>(&products, ring, walk, rank);
+            }
+        }
+        if cluster > 1 {
+            // Nobody leaves while others still write to its shared memory.
+            cluster::sync();
+        }
+    }
+}
+
+/// Waits for the block, or for the cluster where there is one.
+#[inline(always)]
+fn sync<T: Tile>() {
+    if T::TILE.cluster == 1 {
+        thread::sync_threads();
+    } else {
+        cluster::sync();
+    }
+}
+
+/// Keeps the stages filled.
+///
+/// # Safety
+/// One thread of each block calls it.
+#[inline(always)]
+unsafe fn copy<T: Tile>(products: &Products, ring: Ring, mut walk: Walk, rank: u32) {
+    let depth = products.depth();
+    let mut stage = Stage::FIRST;
+    while let Some(place) = walk.next() {
+        for k_tile in 0..depth {
+            // SAFETY: the barriers are made; a stage that was never filled counts as read, which
+            // is the phase before the first.
+            unsafe {
+                mbarrier::wait(ring.empty::<T>(stage), stage.parity ^ 1);
+                ring.fetch::<T>(products, place, k_tile, stage, rank);
+            }
+            stage = stage.next(T::TILE.stages);
+        }
+    }
+}
+
+/// Multiplies what arrives, and writes.
+///
+/// # Safety
+/// All threads of the block's multiplying warpgroups call it.
+#[inline(always)]
+unsafe fn multiply<T: Tile>(
+    products: &Products,
+    ring: Ring,
+    mut walk: Walk,
+    rank: u32,
+    index: u32,
+) {
+    let (warpgroup, thread) = (index / 128, index % 128);
+    let depth = products.depth();
+    let mut stage = Stage::FIRST;
+    while let Some(place) = walk.next() {
+        let mut sums = T::Sums::zero();
+        let mut left = depth;
+        let mut last = stage;
+        // There is at least one k tile: a loop that may not run at all would have ptxas define
+        // the sums outside of it, and wait for every product.
+        loop {
+            // SAFETY: the stage is complete, and is given back only when the products that read
+            // it are.
+            unsafe {
+                mbarrier::wait(ring.full::<T>(stage), stage.parity);
+                wgmma::fence();
+                ring.multiply::<T>(&mut sums, stage, warpgroup);
+                wgmma::commit();
+                wgmma::wait::<1>();
+                if left < depth {
+                    give_back::<T>(ring, last, thread);
+                }
+            }
+            last = stage;
+            stage = stage.next(T::TILE.stages);
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+        wgmma::wait::<0>();
+        // SAFETY: all products are complete; panels and barrier are this warpgroup's own.
+        unsafe {
+            give_back::<T>(ring, last, thread);
+            let place = Place {
+                row: place.row + rank * T::TILE.m() + warpgroup * 64,
+                ..place
+            };
+            output::write::<T>(
+                products,
+                &sums,
+                place,
+                ring.staged::<T>(warpgroup),
+                warpgroup,
+                thread,
+            );
+        }
+    }
+    if thread == 0 {
+        bulk_tensor::wait();
+    }
+}
+
+/// Tells every block of the cluster that this warpgroup has read a stage.
+///
+/// # Safety
+/// The warpgroup's products that read the stage are complete.
+#[inline(always)]
+unsafe fn give_back<T: Tile>(ring: Ring, stage: Stage, thread: u32) {
+    if thread < T::TILE.cluster {
+        // SAFETY: the barrier is made, in every block of the cluster, none of which has exited.
+        unsafe {
+            if T::TILE.cluster == 1 {
+                mbarrier::arrive(ring.empty::<T>(stage));
+            } else {
+                mbarrier::arrive_at(ring.empty::<T>(stage), thread);
+            }
+        }
+    }
+}
+
+/// Defines the entry of a tile.
+macro_rules! specialised_kernels {
+    ($($(#[$doc:meta])* $entry:ident: $shape:ident = $tile:ident, $sums:ident;)*) => {
+        $(
+            $(#[$doc])*
+            struct $shape;
+
+            impl Tile for $shape {
+                const TILE: TensorTile = $tile;
+                type Sums = $sums;
+            }
+
+            kernel! {
+                $(#[$doc])*
+                ///
+                /// # Safety
+                /// As for [`run`].
+                pub unsafe fn $entry(
+                    a: *const u8, b: *const u8, c_map: *const u8, c: *mut u8,
+                    m: u32, n: u32, k: u32, batch: u32, flags: u32,
+                ) {
+                    // SAFETY: as the caller vouches.
+                    unsafe { run::<$shape>(Products { a, b, c_map, c, m, n, k, batch, flags }) }
+                }
+            }
+        )*
+    };
+}
+
+specialised_kernels! {
+    /// Large tiles, each block on its own.
+    gemm_bf16_specialised: Specialised = SPECIALISED, Sums256;
+    /// Large products: two blocks share B.
+    gemm_bf16_wide: Wide = TENSOR_WIDE, Sums256;
+    /// Products for which the columns of the large tiles do not come out even.
+    gemm_bf16_middle: Middle = TENSOR_MIDDLE, Sums192;
+    /// Small products, of which there are many.
+    gemm_bf16_small: Small = TENSOR_SMALL, Sums64;
+}

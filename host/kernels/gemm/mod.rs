@@ -1,0 +1,66 @@
+//! Matrix products on tensor cores: C = A @ B + beta C, row-major, one or a batch of them.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`bf16`] | `gemm-bf16`: bfloat16 in, f32 sums, bfloat16 or f32 out |
+//! | [`tiles`] | which tile of the kernels, by a cost model |
+//! | [`check`] | verification of a product, also that of `sgemm` |
+
+pub mod bf16;
+pub mod check;
+mod tiles;
+
+use super::{OperandSpec, Problem, Role};
+use crate::device::Element;
+use crate::roofline::work::{self, GemmShape, GemmStorage, Storage, Work, WorkError};
+
+/// A, B and C of a problem, `storage` being that of A and B.
+fn operands(problem: &Problem, storage: Element) -> Result<Vec<OperandSpec>, WorkError> {
+    let (m, n, k) = problem.matrix();
+    let operand = |name, role, rows: u64, columns: u64, element| {
+        let elements = rows
+            .checked_mul(columns)
+            .and_then(|elements| elements.checked_mul(problem.form.batch))
+            .filter(|&elements| elements <= u64::MAX / 8)
+            .ok_or_else(|| WorkError::Overflow {
+                kernel: problem.kernel.name(),
+                what: "elements of an operand",
+                size: problem.size.to_string(),
+            })?;
+        Ok(OperandSpec {
+            name,
+            role,
+            elements,
+            element,
+        })
+    };
+    let c = if problem.form.reads_c {
+        Role::InOut
+    } else {
+        Role::Out
+    };
+    Ok(vec![
+        operand("A", Role::In, m, k, storage)?,
+        operand("B", Role::In, k, n, storage)?,
+        operand("C", c, m, n, problem.out())?,
+    ])
+}
+
+/// FLOPs and bytes of a problem, `storage` being that of A and B.
+fn work(problem: &Problem, storage: Element) -> Result<Work, WorkError> {
+    let (m, n, k) = problem.matrix();
+    let batch = problem.form.batch;
+    let stored = |element| match element {
+        Element::F32 => Storage::F32,
+        Element::Bf16 => Storage::Bf16,
+    };
+    let (input, out) = (stored(storage), stored(problem.out()));
+    let storage = GemmStorage {
+        a: input,
+        b: input,
+        c: out,
+        out,
+        reads_c: problem.form.reads_c,
+    };
+    work::gemm(GemmShape { m, n, k, batch }, storage)
+}

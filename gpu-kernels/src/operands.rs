@@ -243,6 +243,16 @@ impl PeakTile {
         self.warp_m * self.n / WARP
     }
 
+    /// Elements of A and B whose values a thread computes: its part of the tile where that lies in
+    /// shared memory, its own fragments where they lie in registers.
+    pub const fn filled(&self, shared: bool) -> u32 {
+        if shared {
+            (self.m() + self.n) * self.depth() / PEAK_BLOCK
+        } else {
+            (self.warp_m + self.n) * self.depth() / WARP
+        }
+    }
+
     /// Row and column of sum `index` of thread `thread` of a block: a warp's registers hold 8 by 8
     /// elements each pair, two neighbours of a row a thread.
     pub const fn place(&self, thread: u32, index: u32) -> (u32, u32) {

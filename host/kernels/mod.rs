@@ -27,6 +27,7 @@ pub use problem::{Data, Form, KernelId, Problem, Size, SizeKind};
 pub use verify::Check;
 
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
+use crate::roofline::pipe::Pipe;
 use crate::roofline::work::{Work, WorkError};
 
 /// One step of a kernel's ladder.
@@ -146,9 +147,19 @@ pub trait Kernel: Sync {
     /// What it computes, as a formula.
     fn summary(&self) -> &'static str;
 
-    /// Unit that does its arithmetic, the column `pipe`.
-    fn pipe(&self) -> &'static str {
-        "fp32"
+    /// The pipe that does its arithmetic unless another is asked for.
+    fn pipe(&self) -> Pipe {
+        Pipe::Fp32
+    }
+
+    /// The pipes that can do it on a device.
+    fn pipes(&self, _device: &DeviceInfo) -> Vec<Pipe> {
+        vec![self.pipe()]
+    }
+
+    /// What it multiplies on a problem's pipe, the column `storage`.
+    fn operand_type(&self, _problem: &Problem, _device: &DeviceInfo) -> &'static str {
+        self.storage().name()
     }
 
     /// What its inputs are stored as.

@@ -9,6 +9,7 @@ use crate::kernels::{
     SizeKind, TensorMap, Variant, stream,
 };
 use crate::roofline::peak::ComputeCapability;
+use crate::roofline::pipe::Pipe;
 use crate::roofline::work::{Work, WorkError};
 use gpu_kernels::params::{
     OUT_F32, PANEL_COLUMNS, READS_C, ROW_ELEMENTS, SCRATCH_COUNTERS, STAGES_C, SUPPORT_BLOCK,
@@ -72,8 +73,8 @@ impl Kernel for GemmBf16 {
         "C = A @ B + C in bfloat16 on tensor cores"
     }
 
-    fn pipe(&self) -> &'static str {
-        "bf16"
+    fn pipe(&self) -> Pipe {
+        Pipe::Bf16
     }
 
     fn storage(&self) -> Element {

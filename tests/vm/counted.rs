@@ -3,7 +3,7 @@
 use super::cases::smaller;
 use super::ptx;
 use rooftrace::count::count;
-use rooftrace::device::DeviceKind;
+use rooftrace::device::Device;
 use rooftrace::device::vm::{Target, VmDevice, describe};
 use rooftrace::kernels::size::parse_sizes;
 use rooftrace::kernels::{Data, Form, KernelId, Problem, Size};
@@ -21,18 +21,27 @@ fn counts_and_models_agree_everywhere() {
                     true => "128,33x70x65",
                     false => "4096,1003",
                 };
-                for variant in kernel.variants(DeviceKind::Vm) {
+                let pipes = kernel.pipes(device.info());
+                for (variant, pipe) in kernel
+                    .variants_on(device.info())
+                    .into_iter()
+                    .flat_map(|variant| pipes.iter().map(move |pipe| (variant, *pipe)))
+                {
+                    let text = if pipe == kernel.pipe() { text } else { "5" };
                     for size in parse_sizes(text, kernel.size_kind()).unwrap() {
                         let problem = Problem {
                             kernel: id,
                             variant: variant.name,
                             size,
-                            form: Form::default(),
+                            form: Form {
+                                pipe: Some(pipe),
+                                ..Form::default()
+                            },
                             seed: 1,
                             data: Data::Random,
                         };
                         let counted = count(&mut device, &problem).unwrap();
-                        let place = format!("{} {} {size}", id.name(), variant.name);
+                        let place = format!("{} {} {pipe} {size}", id.name(), variant.name);
                         assert_eq!(counted.disagreements(), [""; 0], "{place}");
                         // The shipped kernels agree to the FLOP and to the byte.
                         assert_eq!(counted.unexplained_flops(), 0, "{place}");

@@ -54,10 +54,7 @@ device_modules!(
     triad,
     fma,
     peak,
+    gemm,
     sgemm,
     support
 );
-
-// Instructions of this target alone.
-#[cfg(sm_90a)]
-mod gemm;

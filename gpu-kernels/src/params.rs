@@ -323,6 +323,55 @@ pub const TENSOR_SMALL: TensorTile = TensorTile {
     blocks_per_sm: 3,
 };
 
+/// How a block of the `mma.sync` kernels and its warps share a tile of C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MmaTile {
+    /// Rows of C.
+    pub m: u32,
+    /// Columns of C.
+    pub n: u32,
+    /// Depth of a k tile.
+    pub k: u32,
+    /// Rows of a warp.
+    pub warp_m: u32,
+    /// Columns of a warp.
+    pub warp_n: u32,
+    /// k tiles in shared memory.
+    pub stages: u32,
+}
+
+impl MmaTile {
+    /// Threads of a block.
+    pub const fn threads(&self) -> u32 {
+        self.m / self.warp_m * (self.n / self.warp_n) * WARP
+    }
+
+    /// Bytes of A's part of a stage.
+    pub const fn a_bytes(&self) -> u32 {
+        self.m * self.k * 2
+    }
+
+    /// Bytes of a stage.
+    pub const fn stage_bytes(&self) -> u32 {
+        self.a_bytes() + self.n * self.k * 2
+    }
+
+    /// Dynamic shared memory of a block.
+    pub const fn shared_bytes(&self) -> u32 {
+        self.stages * self.stage_bytes()
+    }
+}
+
+/// The tile of the `mma.sync` kernels. Its stages fit into the 99 KiB of the smallest devices.
+pub const MMA: MmaTile = MmaTile {
+    m: 128,
+    n: 256,
+    k: 32,
+    warp_m: 64,
+    warp_n: 64,
+    stages: 4,
+};
+
 /// Threads of a block of the operand fills and the L2 sweep.
 pub const SUPPORT_BLOCK: u32 = 256;
 
@@ -414,6 +463,9 @@ pub const ENTRIES: &[Entry] = &[
     peak_entry("fma_wgmma_s8", PeakTile::wgmma(Format::S8), "sm_90a"),
     peak_entry("fma_wgmma_tf32", PeakTile::wgmma(Format::Tf32), "sm_90a"),
     tensor_entry("gemm_bf16_middle", TENSOR_MIDDLE),
+    entry("gemm_bf16_mma", MMA.threads(), 1, false),
+    entry("gemm_bf16_mma_any", MMA.threads(), 1, false),
+    entry("gemm_bf16_mma_even", MMA.threads(), 1, false),
     tensor_entry("gemm_bf16_one_stage", ONE_STAGE),
     tensor_entry("gemm_bf16_pipelined", PIPELINED),
     tensor_entry("gemm_bf16_small", TENSOR_SMALL),

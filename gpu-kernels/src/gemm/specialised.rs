@@ -47,7 +47,7 @@ unsafe fn run<T: Tile>(products: Products) {
         thread::block_idx_x() / cluster,
         thread::grid_dim_x() / cluster,
     );
-    let walk = Walk::new(&products, tile, TENSOR_GROUP, first, step);
+    let walk = Walk::new(products.extent(), tile, TENSOR_GROUP, first, step);
     // SAFETY: one thread makes the barriers before any other uses them; whole warpgroups branch
     // together, with registers that add up to those of the launch.
     unsafe {

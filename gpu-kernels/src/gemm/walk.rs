@@ -1,7 +1,5 @@
 //! Which tiles of C fall to a block, in which order.
 
-use super::Products;
-
 /// A walk over the tiles of every matrix: `group` rows of tiles together, column by column, so
 /// that what runs at the same time shares rows of A and columns of B in the L2.
 pub struct Walk {
@@ -31,15 +29,21 @@ fn divide(a: u32, b: u32) -> u32 {
 }
 
 impl Walk {
-    /// The tiles `first`, `first + step`, … of the products; a tile has `tile` rows and columns.
+    /// The tiles `first`, `first + step`, … of `batch` matrices m x n; a tile has `tile` rows and columns.
     #[inline(always)]
-    pub fn new(products: &Products, tile: [u32; 2], group: u32, first: u32, step: u32) -> Self {
-        let (rows, columns) = (products.m.div_ceil(tile[0]), products.n.div_ceil(tile[1]));
+    pub fn new(
+        [m, n, batch]: [u32; 3],
+        tile: [u32; 2],
+        group: u32,
+        first: u32,
+        step: u32,
+    ) -> Self {
+        let (rows, columns) = (m.div_ceil(tile[0]), n.div_ceil(tile[1]));
         Walk {
             rows,
             columns,
             group,
-            total: rows * columns * products.batch,
+            total: rows * columns * batch,
             next: first,
             step,
             tile,

@@ -18,11 +18,13 @@ macro_rules! ptx {
 pub mod bulk_tensor;
 #[cfg(sm_90a)]
 pub mod cluster;
+pub mod convert;
 pub mod copy_async;
 pub mod device_wide;
 #[cfg(sm_90a)]
 pub mod fence;
 pub mod global;
+pub mod ldmatrix;
 #[cfg(sm_90a)]
 pub mod matrix;
 #[cfg(sm_90a)]

@@ -3,7 +3,7 @@
 
 use rooftrace::device::cuda::{CudaDevice, Ptx};
 use rooftrace::device::{CacheState, Device, DeviceChoice, DeviceError, DeviceKind, open};
-use rooftrace::kernels::{Bench, Data, Form, KernelId, Problem, Size, Variant};
+use rooftrace::kernels::{Bench, Data, Form, KernelId, Problem, Size, SizeKind, Variant};
 use rooftrace::measure::Rules;
 use rooftrace::record::{Cache, Row, Status};
 use rooftrace::roofline::db::Database;
@@ -33,6 +33,16 @@ fn problem(kernel: KernelId, variant: &'static str, size: Size, seed: u64) -> Pr
         form: Form::default(),
         seed,
         data: Data::Random,
+    }
+}
+
+/// A size of a kernel that is made of one number: for `mix` with 33 FMAs an element, a turn of its
+/// loop and one more.
+fn plain(kernel: KernelId, n: u64) -> Size {
+    match kernel.kernel().size_kind() {
+        SizeKind::Elements => Size::Elements(n),
+        SizeKind::Mixed => Size::Mixed { n, fmas: 33 },
+        SizeKind::Matrix => cube(n),
     }
 }
 
@@ -77,17 +87,19 @@ fn assert_all_right(
 /// Around warps, blocks and tiles, the lecture's size, and one past a power of two.
 const SIZES: [u64; 8] = [1, 2, 31, 33, 127, 1000, 2360, 4097];
 
-const VECTOR_KERNELS: [KernelId; 3] = [KernelId::Copy, KernelId::Saxpy, KernelId::Triad];
+const VECTOR_KERNELS: [KernelId; 4] = [
+    KernelId::Copy,
+    KernelId::Saxpy,
+    KernelId::Triad,
+    KernelId::Mix,
+];
 
 #[test]
 #[ignore = "needs a CUDA GPU"]
 fn every_kernel_and_variant_is_right_at_the_edges() {
     let (_alone, mut gpu) = gpu();
     for kernel in KernelId::ALL {
-        let sizes = SIZES.map(|size| match kernel {
-            KernelId::Sgemm => cube(size),
-            _ => Size::Elements(size),
-        });
+        let sizes = SIZES.map(|size| plain(kernel, size));
         assert_all_right(&mut gpu, kernel, sizes, 1);
     }
 }
@@ -178,12 +190,19 @@ fn vectors_of_ragged_and_random_lengths_are_right() {
     sizes.extend((0..20).map(|_| pick.up_to(5000)));
     sizes.extend((0..10).map(|_| pick.up_to(50_000_000)));
     for kernel in VECTOR_KERNELS {
-        let sizes = sizes.iter().map(|&n| Size::Elements(n));
+        let sizes = sizes.iter().map(|&n| plain(kernel, n));
         assert_all_right(&mut gpu, kernel, sizes, seed);
     }
     let steps: Vec<u64> = (1..=35).chain((0..10).map(|_| pick.up_to(5000))).collect();
     let steps = steps.into_iter().map(Size::Elements);
     assert_all_right(&mut gpu, KernelId::Fma, steps, seed);
+    // Every part of the rest of mix's loop, whole blocks and a ragged one.
+    let mixed = (0..=70).chain([127, 500, 1023, 1024]);
+    let mixed = mixed.map(|fmas| Size::Mixed {
+        n: 3 * 1024 + 1 + pick.up_to(1000),
+        fmas,
+    });
+    assert_all_right(&mut gpu, KernelId::Mix, mixed, seed);
 }
 
 #[test]
@@ -194,7 +213,7 @@ fn vectors_past_32_bits_of_bytes_are_right() {
     let elements = (1 << 30) + 1;
     if gpu.free_bytes().unwrap() > 3 * 4 * elements + (1 << 30) {
         for kernel in VECTOR_KERNELS {
-            assert_all_right(&mut gpu, kernel, [Size::Elements(elements)], 3);
+            assert_all_right(&mut gpu, kernel, [plain(kernel, elements)], 3);
         }
     }
 }
@@ -209,7 +228,7 @@ fn the_ptx_for_the_oldest_gpu_is_right_on_this_one() {
     for kernel in KernelId::ALL {
         let size = match kernel {
             KernelId::Sgemm => cube(333),
-            _ => Size::Elements(100_003),
+            _ => plain(kernel, 100_003),
         };
         assert_all_right(&mut gpu, kernel, [size], 4);
     }
@@ -291,6 +310,48 @@ fn time_grows_with_the_work_and_no_rate_is_beyond_the_memory() {
     }
 }
 
+#[test]
+#[ignore = "needs a CUDA GPU"]
+fn mix_lies_below_the_measured_roofs_by_little() {
+    /// Farther than this factor from the ridge point a launch has one limit; nearer it has two,
+    /// which can't overlap entirely.
+    const ABOUT_THE_RIDGE: f64 = 1.5;
+    let (_alone, mut gpu) = gpu();
+    const N: u64 = 1 << 28;
+    let fastest = |kernel: KernelId| variants(kernel).last().unwrap().name;
+    let mut seconds = |kernel, size| {
+        let problem = problem(kernel, fastest(kernel), size, 8);
+        let work = kernel.kernel().work(&problem, gpu.info()).unwrap();
+        (work, median_s(&mut gpu, &problem, CacheState::Cold))
+    };
+    let (work, time) = seconds(KernelId::Fma, Size::Elements(1 << 16));
+    let peak = work.flops as f64 / time;
+    let (work, time) = seconds(KernelId::Copy, Size::Elements(N));
+    let bandwidth = work.bytes as f64 / time;
+    let ridge = peak / bandwidth;
+    for power in 0..=10 {
+        let (work, time) = seconds(
+            KernelId::Mix,
+            Size::Mixed {
+                n: N,
+                fmas: 1 << power,
+            },
+        );
+        let intensity = work.intensity();
+        let fraction = work.flops as f64 / time / peak.min(bandwidth * intensity);
+        let distance = (intensity / ridge).max(ridge / intensity);
+        let least = if distance > ABOUT_THE_RIDGE {
+            0.92
+        } else {
+            0.80
+        };
+        assert!(
+            fraction >= least,
+            "{intensity} FLOP/byte: {fraction:.3} of the roof, the ridge is at {ridge:.1}"
+        );
+    }
+}
+
 /// Keeps the rows.
 #[derive(Default)]
 struct Rows(Vec<Row>);
@@ -322,13 +383,13 @@ fn a_sweep_fills_in_the_columns_of_a_gpu() {
         for variant in variants(kernel) {
             let size = match kernel {
                 KernelId::Sgemm => cube(512),
-                _ => Size::Elements(1 << 20),
+                _ => plain(kernel, 1 << 20),
             };
             // More than fits on any GPU.
             let too_large = match kernel {
                 KernelId::Sgemm => Some(cube(1 << 20)),
                 KernelId::Fma => None,
-                _ => Some(Size::Elements(1 << 42)),
+                _ => Some(plain(kernel, 1 << 42)),
             };
             for size in [Some(size), too_large].into_iter().flatten() {
                 points.push(Point {

@@ -188,7 +188,9 @@ fn fused_entries_fuse_every_multiply_and_add_of_their_loops() {
 
 #[test]
 fn the_compute_kernels_do_their_work_in_their_loops() {
-    use gpu_kernels::params::{FMA_CHAINS, FMA_UNROLL, TILED_TILE};
+    use gpu_kernels::params::{
+        FMA_CHAINS, FMA_ILP_TURN, FMA_UNROLL, MIX_UNROLL, MIX_VECTORS, TILED_TILE, VECTOR_ELEMENTS,
+    };
     for ptx in modules() {
         let kernels = kernels(&ptx);
         let most = |name: &str, instruction: &str| {
@@ -206,6 +208,27 @@ fn the_compute_kernels_do_their_work_in_their_loops() {
         );
         assert_eq!(most("fma_chains", "ld."), 0, "memory traffic in the loop");
         assert_eq!(most("fma_chains", "st."), 0, "memory traffic in the loop");
+        for chains in [1, 2, 4, 8, 16] {
+            let name = format!("fma_ilp_{chains}");
+            assert_eq!(most(&name, "fma.rn.f32") as u32, FMA_ILP_TURN, "{name}");
+        }
+        // The loop of mix, then every binary digit of the rest once, then one element at a time.
+        let chains = MIX_VECTORS * VECTOR_ELEMENTS;
+        assert_eq!(most("mix_vector", "fma.rn.f32") as u32, chains * MIX_UNROLL);
+        let inner = kernels["mix_vector"].loops();
+        let inner = inner.iter().max_by_key(|lines| count(lines, "fma.rn.f32"));
+        let instructions = inner
+            .unwrap()
+            .iter()
+            .filter(|line| line.ends_with(';'))
+            .count();
+        let others = instructions as u32 - chains * MIX_UNROLL;
+        assert!(
+            others * 100 < 3 * instructions as u32,
+            "{others} other instructions in the loop"
+        );
+        let fmas = kernels["mix_vector"].count("fma.rn.f32") as u32;
+        assert!(fmas > chains * (2 * MIX_UNROLL - 1), "{fmas}");
         assert!(most("sgemm_naive", "fma.rn.f32") > 0);
         // The k tile is unrolled: one multiply-add and two loads each.
         assert_eq!(most("sgemm_tiled", "fma.rn.f32") as u32, TILED_TILE);
@@ -248,7 +271,7 @@ fn the_peak_kernels_of_tensor_cores_do_nothing_but_multiply_in_their_loops() {
 
 #[test]
 fn vector_kernels_move_16_bytes_at_a_time() {
-    use gpu_kernels::params::{COPY_VECTORS, SAXPY_VECTORS, TRIAD_VECTORS};
+    use gpu_kernels::params::{COPY_VECTORS, MIX_VECTORS, SAXPY_VECTORS, TRIAD_VECTORS};
     for ptx in modules() {
         let kernels = kernels(&ptx);
         // Loads through the read-only path, other loads, vectors in flight.
@@ -266,6 +289,11 @@ fn vector_kernels_move_16_bytes_at_a_time() {
             );
             assert!(kernel.count("ld.global.v4.f32") >= plain * least, "{name}");
             assert!(kernel.count("st.global.v4.f32") >= least, "{name}");
+        }
+        // All of mix's loads come before its arithmetic; its ragged block has no vectors.
+        let mix = &kernels["mix_vector"];
+        for access in ["ld.global.nc.v4.f32", "st.global.v4.f32"] {
+            assert_eq!(mix.count(access), MIX_VECTORS as usize, "{access}");
         }
         for entry in Entry::of(&ptx.target).filter(|entry| entry.name.ends_with("_scalar")) {
             assert_eq!(

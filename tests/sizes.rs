@@ -1,7 +1,8 @@
 //! The size grammar of `--sizes`, by example and by property.
 
 use proptest::prelude::*;
-use rooftrace::kernels::size::{MAX_SIZES, Size, SizeError, SizeKind, parse_sizes};
+use rooftrace::kernels::intensity;
+use rooftrace::kernels::size::{MAX_SIZES, Size, SizeError, SizeKind, at_intensities, parse_sizes};
 
 fn elements(text: &str) -> Vec<u64> {
     parse_sizes(text, SizeKind::Elements)
@@ -9,7 +10,7 @@ fn elements(text: &str) -> Vec<u64> {
         .into_iter()
         .map(|size| match size {
             Size::Elements(n) => n,
-            Size::Matrix { .. } => panic!("{text}: a matrix for a vector kernel"),
+            Size::Matrix { .. } | Size::Mixed { .. } => panic!("{text}: not for this kernel"),
         })
         .collect()
 }
@@ -88,6 +89,62 @@ fn a_matrix_kernel_takes_sides_and_products() {
     );
     assert_eq!(sizes[0].to_string(), "64");
     assert_eq!(sizes[1].to_string(), "1000x2048x3");
+}
+
+/// Elements and FMAs of each.
+fn mixed(text: &str) -> Vec<(u64, u64)> {
+    parse_sizes(text, SizeKind::Mixed)
+        .unwrap()
+        .into_iter()
+        .map(|size| match size {
+            Size::Mixed { n, fmas } => (n, fmas),
+            Size::Elements(_) | Size::Matrix { .. } => panic!("{text}: no number of FMAs"),
+        })
+        .collect()
+}
+
+#[test]
+fn an_intensity_stands_behind_the_elements() {
+    assert_eq!(mixed("1Ki@0.25, 7@0"), [(1024, 1), (7, 0)]);
+    assert_eq!(mixed("1..2@1..4:x4"), [(1, 4), (1, 16), (2, 4), (2, 16)]);
+    assert_eq!(mixed("9@8,9@8"), [(9, 32)]);
+    let own = intensity::parse(intensity::DEFAULT).unwrap();
+    let expected: Vec<(u64, u64)> = own.into_iter().map(|fmas| (100, fmas)).collect();
+    assert_eq!(mixed("100"), expected);
+    assert_eq!(Size::Mixed { n: 100, fmas: 33 }.to_string(), "100@8.25");
+}
+
+#[test]
+fn other_intensities_replace_those_of_every_length() {
+    let sizes = parse_sizes("100@8,7@2,100@4", SizeKind::Mixed).unwrap();
+    let at = |n, fmas| Size::Mixed { n, fmas };
+    assert_eq!(
+        at_intensities(&sizes, &[3, 1]),
+        [at(100, 3), at(100, 1), at(7, 3), at(7, 1)]
+    );
+}
+
+#[test]
+fn an_intensity_in_the_wrong_place_is_refused() {
+    for (text, kind, advice) in [
+        ("1Mi@8", SizeKind::Elements, "write `1Mi`"),
+        ("64@8", SizeKind::Matrix, "write `64`"),
+        (
+            "1Mi@0.3",
+            SizeKind::Mixed,
+            "nearest allowed are 0.25 and 0.5",
+        ),
+        ("1Mi@", SizeKind::Mixed, "write at least one"),
+        ("@8", SizeKind::Mixed, "a size is missing"),
+        ("64x64x64@8", SizeKind::Mixed, "vectors"),
+        ("0@8", SizeKind::Mixed, "smallest size is 1"),
+        ("8@1@2", SizeKind::Mixed, "`1@2`"),
+        ("1..10k:+1@0..256:+1", SizeKind::Mixed, "larger step"),
+    ] {
+        let message = parse_sizes(text, kind).unwrap_err().to_string();
+        assert!(message.contains(advice), "`{text}`: {message}");
+        assert!(message.contains("--sizes"), "`{text}`: {message}");
+    }
 }
 
 #[test]
@@ -170,6 +227,7 @@ fn near_misses() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
         "[0-9kMGix.:+, -]{0,24}",
+        "[0-9]{1,3}@[0-9.:+x, -]{0,16}",
         "[0-9]{1,20}\\.\\.[0-9]{1,20}:x1\\.0*[0-9]"
     ]
 }
@@ -179,11 +237,12 @@ proptest! {
     fn no_text_panics(text in near_misses()) {
         let _ = parse_sizes(&text, SizeKind::Elements);
         let _ = parse_sizes(&text, SizeKind::Matrix);
+        let _ = parse_sizes(&text, SizeKind::Mixed);
     }
 
     #[test]
     fn what_was_parsed_prints_and_parses_back(text in near_misses()) {
-        for kind in [SizeKind::Elements, SizeKind::Matrix] {
+        for kind in [SizeKind::Elements, SizeKind::Matrix, SizeKind::Mixed] {
             if let Ok(sizes) = parse_sizes(&text, kind) {
                 let printed: Vec<String> = sizes.iter().map(Size::to_string).collect();
                 prop_assert_eq!(parse_sizes(&printed.join(","), kind).unwrap(), sizes);

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use rooftrace::kernels::size::{Size, SizeKind, parse_sizes};
 
 fuzz_target!(|text: &str| {
-    for kind in [SizeKind::Elements, SizeKind::Matrix] {
+    for kind in [SizeKind::Elements, SizeKind::Matrix, SizeKind::Mixed] {
         if let Ok(sizes) = parse_sizes(text, kind) {
             let printed: Vec<String> = sizes.iter().map(Size::to_string).collect();
             assert_eq!(parse_sizes(&printed.join(","), kind), Ok(sizes));

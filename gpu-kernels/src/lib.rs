@@ -8,7 +8,7 @@
 //! | `gpu` | thread indices, barriers and the `kernel!` macro: `cuda_std`'s names, or a thin module with its signatures |
 //! | `ptx` | the only inline assembly, one wrapper per instruction |
 //! | `stream` | the two loops of the streaming kernels: grid-stride and one-shot 16-byte |
-//! | `copy`, `saxpy`, `triad`, `fma`, `sgemm` | one kernel family each, its variants a ladder |
+//! | `copy`, `saxpy`, `triad`, `fma`, `mix`, `sgemm` | one kernel family each, its variants a ladder |
 //! | `peak` | `fma` on the other pipes: tensor cores and fp64 |
 //! | `gemm` | matrix products on tensor cores |
 //! | `support` | what measuring needs: operand fills, the L2 sweep, the clock probe |
@@ -53,6 +53,7 @@ device_modules!(
     saxpy,
     triad,
     fma,
+    mix,
     peak,
     gemm,
     sgemm,

@@ -28,6 +28,15 @@ pub const FMA_CHAINS: u32 = 16;
 /// Steps of every chain in one turn of the loop: its four other instructions are one in 512,
 /// and the 32 KiB of code still stream from the instruction cache.
 pub const FMA_UNROLL: u32 = 128;
+/// Threads of the largest block of the `fma_ilp_…` entries: eight warps a scheduler, so that one
+/// block, or two for sixteen, is all that a multiprocessor has.
+pub const FMA_ILP_BLOCK: u32 = 1024;
+/// FMAs of a thread in one turn of the loop of the `fma_ilp_…` entries: where a warp stands alone,
+/// nothing hides the end of a turn, and 8 KiB of code stay near the scheduler.
+pub const FMA_ILP_TURN: u32 = 512;
+/// Warp schedulers of a multiprocessor, each with its own quarter of the fp32 units, since
+/// compute capability 7.0 (CUDA C++ Programming Guide, "Compute Capabilities").
+pub const SCHEDULERS_PER_SM: u32 = 4;
 /// Fixed multiplier of every FMA: the chain contracts slowly, so values keep changing.
 pub const FMA_MULTIPLIER: f32 = 1.0 - 1.0 / 2048.0;
 /// Fixed addend of every FMA: the chains tend to 1/2.
@@ -39,6 +48,14 @@ pub const FMA_F64_CHAINS: u32 = 8;
 pub const FMA_F64_UNROLL: u32 = 64;
 /// Blocks of `fma_chains_f64` that fit on a multiprocessor: 1024 resident threads.
 pub const FMA_F64_BLOCKS_PER_SM: u32 = 4;
+
+/// 16-byte vectors of each thread of `mix_vector`: eight independent chains.
+pub const MIX_VECTORS: u32 = 2;
+/// Elements of each block of `mix_vector`.
+pub const MIX_BLOCK_ELEMENTS: u32 = STREAM_BLOCK * VECTOR_ELEMENTS * MIX_VECTORS;
+/// FMAs of every chain in one turn of the loop of `mix_vector`, a power of two: its few other
+/// instructions are one in a hundred, and loop and rest together are 8 KiB of code.
+pub const MIX_UNROLL: u32 = 32;
 
 /// Side of the square tile of C that a block of `sgemm_naive` computes.
 pub const NAIVE_TILE: u32 = 16;
@@ -312,15 +329,26 @@ pub const TENSOR_MIDDLE: TensorTile = TensorTile {
     ..TENSOR_WIDE
 };
 
+/// For middling products.
+pub const TENSOR_FLAT: TensorTile = TensorTile {
+    consumers: 1,
+    producers: 32,
+    n: 128,
+    stages: 4,
+    cluster: 1,
+    staged: 2,
+    blocks_per_sm: 2,
+};
+
 /// For small products.
 pub const TENSOR_SMALL: TensorTile = TensorTile {
     consumers: 1,
     producers: 32,
     n: 64,
-    stages: 4,
+    stages: 2,
     cluster: 1,
     staged: 1,
-    blocks_per_sm: 3,
+    blocks_per_sm: 5,
 };
 
 /// How a block of the `mma.sync` kernels and its warps share a tile of C.
@@ -451,6 +479,11 @@ pub const ENTRIES: &[Entry] = &[
     entry("fill_uniform_bf16", SUPPORT_BLOCK, 8, false),
     entry("fma_chains", FMA_BLOCK, FMA_BLOCKS_PER_SM, true),
     entry("fma_chains_f64", PEAK_BLOCK, FMA_F64_BLOCKS_PER_SM, false),
+    entry("fma_ilp_1", FMA_ILP_BLOCK, 2, true),
+    entry("fma_ilp_16", FMA_ILP_BLOCK, 2, true),
+    entry("fma_ilp_2", FMA_ILP_BLOCK, 2, true),
+    entry("fma_ilp_4", FMA_ILP_BLOCK, 2, true),
+    entry("fma_ilp_8", FMA_ILP_BLOCK, 2, true),
     peak_entry("fma_mma_bf16", PeakTile::mma(Format::Bf16), "sm_80"),
     peak_entry("fma_mma_f16", PeakTile::mma(Format::F16), "sm_80"),
     peak_entry("fma_mma_f64", PeakTile::double(), "sm_80"),
@@ -462,6 +495,7 @@ pub const ENTRIES: &[Entry] = &[
     peak_entry("fma_wgmma_f16", PeakTile::wgmma(Format::F16), "sm_90a"),
     peak_entry("fma_wgmma_s8", PeakTile::wgmma(Format::S8), "sm_90a"),
     peak_entry("fma_wgmma_tf32", PeakTile::wgmma(Format::Tf32), "sm_90a"),
+    tensor_entry("gemm_bf16_flat", TENSOR_FLAT),
     tensor_entry("gemm_bf16_middle", TENSOR_MIDDLE),
     entry("gemm_bf16_mma", MMA.threads(), 1, false),
     entry("gemm_bf16_mma_any", MMA.threads(), 1, false),
@@ -473,6 +507,7 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_wide", TENSOR_WIDE),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),
+    entry("mix_vector", STREAM_BLOCK, 16, true),
     entry("pad_rows_16", SUPPORT_BLOCK, 8, false),
     entry("saxpy_scalar", SCALAR_BLOCK, 8, true),
     entry("saxpy_vector", STREAM_BLOCK, 16, true),

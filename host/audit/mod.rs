@@ -269,7 +269,7 @@ fn arrays_exceed_the_cache(info: &DeviceInfo) -> Finding {
         .unwrap_or_default()
         .iter()
         .map(|size| match *size {
-            Size::Elements(elements) => 4 * elements,
+            Size::Elements(n) | Size::Mixed { n, .. } => 4 * n,
             Size::Matrix { m, n, .. } => 4 * m * n,
         })
         .max()

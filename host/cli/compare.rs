@@ -3,6 +3,7 @@
 use super::Verbosity;
 use super::error::CliError;
 use super::render::{Cell, Column, Format, Sheet};
+use crate::kernels::intensity;
 use crate::record::compare::DEFAULT_THRESHOLD;
 use crate::record::{Cache, Comparison, Row, Verdict, compare, read_file};
 use crate::roofline::units::engineering;
@@ -142,6 +143,7 @@ fn line(point: &Comparison<'_>) -> Option<Vec<Cell>> {
     let size = match (row.m, row.k) {
         (Some(m), Some(k)) if m == row.n && k == row.n => m.to_string(),
         (Some(m), Some(k)) => format!("{m}x{}x{k}", row.n),
+        (None, Some(fmas)) => format!("{}@{}", row.n, intensity::of(fmas)),
         _ => row.n.to_string(),
     };
     let state = match row.cache {

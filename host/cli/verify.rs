@@ -139,7 +139,11 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
         }
         for variant in id.kernel().variants_on(&info) {
             let mut tally = Tally::default();
-            for &(size, form) in &cases {
+            let on_pipe = |form: &Form| {
+                let pipe = form.pipe.unwrap_or_else(|| id.kernel().pipe());
+                id.kernel().variants_on_pipe(pipe, &info).contains(&variant)
+            };
+            for &(size, form) in cases.iter().filter(|(_, form)| on_pipe(form)) {
                 let problem = Problem {
                     kernel: id,
                     variant: variant.name,

@@ -169,7 +169,7 @@ impl Job {
             .map_err(DeviceError::Unsupported)?;
         let streams = matches!(
             self.kernel,
-            KernelId::Copy | KernelId::Saxpy | KernelId::Triad
+            KernelId::Copy | KernelId::Saxpy | KernelId::Triad | KernelId::Mix
         );
         Ok(Counted {
             entry: launch.entry,
@@ -184,7 +184,8 @@ impl Job {
 }
 
 /// The launches that are profiled: every streaming variant at [`JUDGED_BYTES`] an array, the
-/// fastest also at smaller sizes and at four times that; the peak kernel; every variant of the matrix product.
+/// fastest also at smaller sizes and at four times that; the peak kernel; mix at three intensities;
+/// every variant of the matrix product.
 pub fn jobs() -> Vec<Job> {
     let mut jobs = Vec::new();
     for kernel in KernelId::ALL {
@@ -196,6 +197,21 @@ pub fn jobs() -> Vec<Job> {
                 Size::Elements(JUDGED_BYTES / 4),
             ],
             KernelId::Fma => &[Size::Elements(1 << 14)],
+            // Left of the ridge point, about it, and right of it.
+            KernelId::Mix => &[
+                Size::Mixed {
+                    n: JUDGED_BYTES / 4,
+                    fmas: 4,
+                },
+                Size::Mixed {
+                    n: JUDGED_BYTES / 4,
+                    fmas: 64,
+                },
+                Size::Mixed {
+                    n: JUDGED_BYTES / 4,
+                    fmas: 512,
+                },
+            ],
             _ => &[Size::Matrix {
                 m: 2048,
                 n: 2048,
@@ -204,9 +220,13 @@ pub fn jobs() -> Vec<Job> {
         };
         let variants = kernel.kernel().variants(DeviceKind::Cuda);
         for (index, variant) in variants.iter().enumerate() {
-            // The slower variants at the judged size only.
-            let fastest = index + 1 == variants.len();
-            let from = if fastest { 0 } else { sizes.len() - 1 };
+            // The slower variants at the judged size only; those of the peak kernel that are slow
+            // on purpose not at all.
+            let from = match (index + 1 == variants.len(), kernel) {
+                (true, _) => 0,
+                (false, KernelId::Fma) => sizes.len(),
+                (false, _) => sizes.len() - 1,
+            };
             jobs.extend(sizes[from..].iter().map(|&size| Job {
                 kernel,
                 variant: variant.name,

@@ -15,7 +15,7 @@ const COPY_STEP: f64 = 0.03;
 
 /// The roofline of measured rows.
 ///
-/// A kernel of intensity 0 has no place on a logarithmic axis. It stands at the left edge, at
+/// A point of intensity 0 has no place on a logarithmic axis. It stands at the left edge, at
 /// the height at which its distance from the memory roof is that of its bandwidth.
 #[must_use]
 pub fn chart(rows: &[&Row]) -> Chart {
@@ -35,7 +35,8 @@ pub fn chart(rows: &[&Row]) -> Chart {
     let y = rate_axis(&traces, &roofs, &x);
     let (lines, marks) = lines(&roofs, &x, &y);
     let mut note = "Numbers beside points are N; markers grow with N.".to_owned();
-    if copies > 0 {
+    let without_flops = |row: &&Row| trace::flop_rate(row).is_none() && row.byte_per_s.is_some();
+    if rows.iter().any(without_flops) {
         note.push_str(" Kernels without FLOPs stand at the left edge, placed by their bytes.");
     }
     let (title, subtitle) = heading(rows);
@@ -88,7 +89,7 @@ fn traced(group: &Group<'_>, copy_at: f64) -> Trace {
             y,
             interval: trace::rate_interval(row, y),
             weight: weights.weight(row),
-            size: trace::size_label(row),
+            size: trace::n_label(row),
             tip: trace::tip(&group.name, row),
         })
     });

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::axis::count;
 use super::palette::Style;
+use crate::kernels::intensity;
 use crate::record::{Cache, Row};
 use crate::roofline::units::{engineering, significant};
 
@@ -136,13 +137,24 @@ pub fn size(row: &Row) -> f64 {
     }
 }
 
-/// N as a person writes it: `64Mi` elements, a side of `4096`, `4096×64×4096`.
+/// N as a person writes it: `64Mi` elements, `64Mi@8` at 8 FLOP/byte, a side of `4096`,
+/// `4096×64×4096`.
 #[must_use]
 pub fn size_label(row: &Row) -> String {
     match (row.m, row.k) {
         (Some(m), Some(k)) if m == row.n && k == row.n => row.n.to_string(),
         (Some(m), Some(k)) => format!("{m}×{}×{k}", row.n),
+        (None, Some(fmas)) => format!("{}@{}", count(row.n), intensity::of(fmas)),
         _ => count(row.n),
+    }
+}
+
+/// What stands beside a point on the roofline: N, without the intensity, which is its place.
+#[must_use]
+pub fn n_label(row: &Row) -> String {
+    match (row.m, row.k) {
+        (None, Some(_)) => count(row.n),
+        _ => size_label(row),
     }
 }
 
@@ -223,6 +235,20 @@ mod tests {
         assert_eq!(groups[1].name, "copy v warm");
         assert_eq!(groups[0].style.colour(), groups[1].style.colour());
         assert!(!groups[0].style.hollow && groups[1].style.hollow);
+    }
+
+    #[test]
+    fn the_points_of_mix_are_one_trace_in_the_order_of_their_intensity() {
+        let at = |fmas| Row {
+            k: Some(fmas),
+            ..row("mix", 1 << 24, Cache::Cold)
+        };
+        let rows = [at(32), at(0), at(1)];
+        let groups = groups(&rows.iter().collect::<Vec<_>>());
+        assert_eq!(groups.len(), 1);
+        let labels: Vec<String> = groups[0].rows.iter().map(|row| size_label(row)).collect();
+        assert_eq!(labels, ["16Mi@0", "16Mi@0.25", "16Mi@8"]);
+        assert_eq!(n_label(&rows[0]), "16Mi");
     }
 
     #[test]

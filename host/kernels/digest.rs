@@ -64,7 +64,12 @@ mod tests {
     fn of(device: &mut dyn Device, kernel: KernelId, size: u64, seed: u64) -> Fingerprint {
         let problem = Problem {
             kernel,
-            variant: kernel.kernel().variants(device.info().kind)[0].name,
+            variant: kernel
+                .kernel()
+                .variants(device.info().kind)
+                .last()
+                .unwrap()
+                .name,
             size: Size::Elements(size),
             form: Form::default(),
             seed,

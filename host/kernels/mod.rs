@@ -4,17 +4,22 @@
 //! |---|---|
 //! | [`problem`] | a kernel, a variant and a size: what is run |
 //! | [`size`] | problem sizes and the grammar of `--sizes` |
+//! | [`intensity`] | the intensities of `mix` and the grammar of `--intensity` |
+//! | `range` | ranges of whole numbers, as both grammars have them |
 //! | [`mod@bench`] | the operands of a problem on a device, between guard bands |
 //! | [`digest`] | fingerprints of outputs, to compare devices bit for bit |
 //! | [`verify`] | references and error bounds |
-//! | [`mod@copy`], [`saxpy`], [`triad`], [`fma`], [`sgemm`], [`gemm`] | one kernel each |
+//! | [`mod@copy`], [`saxpy`], [`triad`], [`fma`], [`mix`], [`sgemm`], [`gemm`] | one kernel each |
 
 pub mod bench;
 pub mod copy;
 pub mod digest;
 pub mod fma;
 pub mod gemm;
+pub mod intensity;
+pub mod mix;
 pub mod problem;
+mod range;
 pub mod saxpy;
 pub mod sgemm;
 pub mod size;
@@ -202,6 +207,16 @@ pub trait Kernel: Sync {
             .collect()
     }
 
+    /// The variants that run on a device's pipe: on another than its own a kernel has one, which
+    /// goes by the name of the default.
+    fn variants_on_pipe(&self, pipe: Pipe, device: &DeviceInfo) -> Vec<&'static Variant> {
+        let mut all = self.variants_on(device);
+        if pipe != self.pipe() {
+            all.drain(..all.len().saturating_sub(1));
+        }
+        all
+    }
+
     /// Sizes swept when none are given, in the grammar of `--sizes`.
     fn default_sizes(&self, device: DeviceKind) -> &'static str;
 
@@ -271,6 +286,7 @@ impl KernelId {
             KernelId::Saxpy => &saxpy::Saxpy,
             KernelId::Triad => &triad::Triad,
             KernelId::Fma => &fma::Fma,
+            KernelId::Mix => &mix::Mix,
             KernelId::Sgemm => &sgemm::Sgemm,
             KernelId::GemmBf16 => &gemm::bf16::GemmBf16,
         }

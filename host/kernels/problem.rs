@@ -17,6 +17,8 @@ pub enum KernelId {
     Triad,
     /// chains of fused multiply-adds in registers
     Fma,
+    /// y = x through a number of fused multiply-adds
+    Mix,
     /// C = A @ B + C
     Sgemm,
     /// C = A @ B + C, bfloat16 on tensor cores
@@ -25,11 +27,12 @@ pub enum KernelId {
 
 impl KernelId {
     /// All of them.
-    pub const ALL: [KernelId; 6] = [
+    pub const ALL: [KernelId; 7] = [
         KernelId::Copy,
         KernelId::Saxpy,
         KernelId::Triad,
         KernelId::Fma,
+        KernelId::Mix,
         KernelId::Sgemm,
         KernelId::GemmBf16,
     ];
@@ -41,6 +44,7 @@ impl KernelId {
             KernelId::Saxpy => "saxpy",
             KernelId::Triad => "triad",
             KernelId::Fma => "fma",
+            KernelId::Mix => "mix",
             KernelId::Sgemm => "sgemm",
             KernelId::GemmBf16 => "gemm-bf16",
         }
@@ -58,7 +62,7 @@ pub struct Problem {
     pub kernel: KernelId,
     /// Name of one of its variants on the device.
     pub variant: &'static str,
-    /// Elements, or the three sides of a matrix product.
+    /// Elements, with FMAs of each for `mix`, or the three sides of a matrix product.
     pub size: Size,
     /// What a matrix product is besides its size.
     pub form: Form,
@@ -156,8 +160,16 @@ impl Problem {
     /// On a matrix problem: the plan gives every kernel sizes of its own kind.
     pub fn elements(&self) -> u64 {
         match self.size {
-            Size::Elements(n) => n,
+            Size::Elements(n) | Size::Mixed { n, .. } => n,
             Size::Matrix { .. } => unreachable!("a vector kernel was planned with a matrix size"),
+        }
+    }
+
+    /// Fused multiply-adds of each element, where a size has a number of them; otherwise none.
+    pub fn fmas(&self) -> u64 {
+        match self.size {
+            Size::Mixed { fmas, .. } => fmas,
+            Size::Elements(_) | Size::Matrix { .. } => 0,
         }
     }
 
@@ -168,7 +180,9 @@ impl Problem {
     pub fn matrix(&self) -> (u64, u64, u64) {
         match self.size {
             Size::Matrix { m, n, k } => (m, n, k),
-            Size::Elements(_) => unreachable!("a matrix kernel was planned with a vector size"),
+            Size::Elements(_) | Size::Mixed { .. } => {
+                unreachable!("a matrix kernel was planned with a vector size")
+            }
         }
     }
 

@@ -3,14 +3,19 @@
 //! ```text
 //! list  = item { "," item }
 //! item  = size | range | size "x" size "x" size      (the last for GEMM: MxNxK)
+//!       | ( size | range ) "@" intensity             (for `mix`: N elements at FLOP/byte)
 //! range = size ".." size [ ":x" factor | ":+" size ] (default: doubling)
 //! size  = digits [ "k" | "M" | "G" | "Ki" | "Mi" | "Gi" ]
 //! factor = digits [ "." digits ]                     (greater than 1)
 //! ```
 //!
+//! An intensity is an item of the grammar of [`super::intensity`].
+//!
 //! A range holds both its ends: the step that would pass the end is clipped to
 //! it. Sizes keep the order they were written in; a repeated one is dropped.
 
+use super::intensity::{self, IntensityError};
+use super::range::{self, Step};
 use std::collections::HashSet;
 use std::fmt;
 
@@ -35,6 +40,9 @@ pub enum SizeKind {
     Elements,
     /// The side of three square matrices; `MxNxK` is allowed too.
     Matrix,
+    /// The number of elements of a vector, at each of [`intensity::DEFAULT`]; `N@I` has its own
+    /// intensity.
+    Mixed,
 }
 
 /// One problem size.
@@ -51,6 +59,13 @@ pub enum Size {
         /// Columns of A and rows of B.
         k: u64,
     },
+    /// A vector of which every element takes part in so many fused multiply-adds.
+    Mixed {
+        /// Elements.
+        n: u64,
+        /// FMAs of each.
+        fmas: u64,
+    },
 }
 
 impl fmt::Display for Size {
@@ -60,6 +75,7 @@ impl fmt::Display for Size {
             Size::Elements(n) => write!(f, "{n}"),
             Size::Matrix { m, n, k } if m == n && n == k => write!(f, "{n}"),
             Size::Matrix { m, n, k } => write!(f, "{m}x{n}x{k}"),
+            Size::Mixed { n, fmas } => write!(f, "{n}@{}", intensity::of(fmas)),
         }
     }
 }
@@ -139,6 +155,22 @@ pub enum SizeError {
         /// The item.
         item: String,
     },
+    /// `N@I` for a kernel whose intensity is its own.
+    #[error("--sizes `{item}` has an intensity, which only mix can be given: write `{plain}`")]
+    NoIntensity {
+        /// The item.
+        item: String,
+        /// What stands before the intensity.
+        plain: String,
+    },
+    /// An intensity that was refused.
+    #[error("--sizes `{item}`: {error}")]
+    Intensity {
+        /// The item.
+        item: String,
+        /// Why.
+        error: IntensityError,
+    },
     /// A product with other than three sides.
     #[error("--sizes `{item}` has {sides} sides: write `MxNxK`, or one side for square matrices")]
     Sides {
@@ -198,6 +230,15 @@ pub fn parse_sizes(text: &str, kind: SizeKind) -> Result<Vec<Size>, SizeError> {
 }
 
 fn parse_item(item: &str, kind: SizeKind) -> Result<Vec<Size>, SizeError> {
+    if kind == SizeKind::Mixed {
+        return parse_mixed(item);
+    }
+    if let Some((plain, _)) = item.split_once('@') {
+        return Err(SizeError::NoIntensity {
+            item: item.to_owned(),
+            plain: plain.trim().to_owned(),
+        });
+    }
     if let Some((start, rest)) = item.split_once("..") {
         let values = parse_range(item, start.trim(), rest.trim())?;
         return values
@@ -229,6 +270,38 @@ fn parse_item(item: &str, kind: SizeKind) -> Result<Vec<Size>, SizeError> {
     Ok(vec![size_of(item, [parse_number(item, item)?; 3], kind)?])
 }
 
+/// An item for a kernel with intensities: each length at each intensity.
+fn parse_mixed(item: &str) -> Result<Vec<Size>, SizeError> {
+    let (lengths, intensities) = match item.split_once('@') {
+        Some((lengths, text)) => (lengths.trim(), text),
+        None => (item, intensity::DEFAULT),
+    };
+    let fmas = intensity::parse(intensities).map_err(|error| SizeError::Intensity {
+        item: item.to_owned(),
+        error,
+    })?;
+    let lengths = parse_item(lengths, SizeKind::Elements)?;
+    if lengths.len() * fmas.len() > MAX_SIZES {
+        return Err(SizeError::TooMany {
+            item: item.to_owned(),
+        });
+    }
+    Ok(at_intensities(&lengths, &fmas))
+}
+
+/// Each length in `sizes` once, at each intensity: numbers of FMAs an element.
+#[must_use]
+pub fn at_intensities(sizes: &[Size], fmas: &[u64]) -> Vec<Size> {
+    let mut seen = HashSet::new();
+    let lengths = sizes.iter().filter_map(|size| match *size {
+        Size::Elements(n) | Size::Mixed { n, .. } => seen.insert(n).then_some(n),
+        Size::Matrix { .. } => None,
+    });
+    lengths
+        .flat_map(|n| fmas.iter().map(move |&fmas| Size::Mixed { n, fmas }))
+        .collect()
+}
+
 /// Makes a size of numbers that are at least 1; a vector takes the first.
 fn size_of(item: &str, [m, n, k]: [u64; 3], kind: SizeKind) -> Result<Size, SizeError> {
     let too_large = |given: u64, limit: String| SizeError::TooLarge {
@@ -237,11 +310,11 @@ fn size_of(item: &str, [m, n, k]: [u64; 3], kind: SizeKind) -> Result<Size, Size
         limit,
     };
     match kind {
-        SizeKind::Elements if m > MAX_ELEMENTS => Err(too_large(
+        SizeKind::Elements | SizeKind::Mixed if m > MAX_ELEMENTS => Err(too_large(
             m,
             format!("a vector has at most {MAX_ELEMENTS} elements"),
         )),
-        SizeKind::Elements => Ok(Size::Elements(m)),
+        SizeKind::Elements | SizeKind::Mixed => Ok(Size::Elements(m)),
         SizeKind::Matrix => {
             let longest = m.max(n).max(k);
             if longest > MAX_SIDE {
@@ -253,12 +326,6 @@ fn size_of(item: &str, [m, n, k]: [u64; 3], kind: SizeKind) -> Result<Size, Size
             Ok(Size::Matrix { m, n, k })
         }
     }
-}
-
-/// How a range goes on from its start.
-enum Step {
-    Times(f64),
-    Plus(u64),
 }
 
 fn parse_range(item: &str, start_text: &str, rest: &str) -> Result<Vec<u64>, SizeError> {
@@ -276,41 +343,9 @@ fn parse_range(item: &str, start_text: &str, rest: &str) -> Result<Vec<u64>, Siz
         });
     }
     let step = step_text.map_or(Ok(Step::Times(2.0)), |text| parse_step(item, text))?;
-    let mut values = vec![start];
-    let mut last = start;
-    let mut power = 0.0;
-    while last < end {
-        let next = match step {
-            Step::Plus(step) => last.saturating_add(step),
-            Step::Times(factor) => next_power(start, factor, &mut power, last),
-        };
-        last = next.min(end);
-        values.push(last);
-        if values.len() > MAX_SIZES {
-            return Err(SizeError::TooMany {
-                item: item.to_owned(),
-            });
-        }
-    }
-    Ok(values)
-}
-
-/// The first of round(start * factor^i) past `last`, where `power` is the i of
-/// `last`. Taking powers of the start keeps rounding from piling up; the
-/// logarithm passes over all the i that round to `last` again, which for a
-/// factor close to 1 are too many to walk through.
-#[allow(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)]
-fn next_power(start: u64, factor: f64, power: &mut f64, last: u64) -> u64 {
-    let start = start as f64;
-    let past_last = (((last as f64 + 0.5) / start).ln() / factor.ln()).ceil();
-    *power = past_last.max(*power + 1.0);
-    // `as` saturates, and above 2^53 or at an unlucky rounding the value may
-    // not have moved: the next integer keeps the range strictly increasing.
-    ((start * factor.powf(*power)).round() as u64).max(last.saturating_add(1))
+    range::walk(start, end, &step, MAX_SIZES).ok_or_else(|| SizeError::TooMany {
+        item: item.to_owned(),
+    })
 }
 
 fn parse_step(item: &str, text: &str) -> Result<Step, SizeError> {
@@ -319,12 +354,7 @@ fn parse_step(item: &str, text: &str) -> Result<Step, SizeError> {
         item: item.to_owned(),
     };
     if let Some(factor) = text.strip_prefix('x') {
-        // Only plain decimals: `f64::from_str` alone would take `1e3` and `inf`.
-        let plain = factor.chars().all(|c| c.is_ascii_digit() || c == '.');
-        return match factor.parse::<f64>() {
-            Ok(factor) if plain && factor > 1.0 && factor.is_finite() => Ok(Step::Times(factor)),
-            _ => Err(refused()),
-        };
+        return range::factor(factor).ok_or_else(refused);
     }
     let step = text.strip_prefix('+').ok_or_else(refused)?;
     match parse_number(step.trim(), item) {

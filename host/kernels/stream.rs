@@ -73,11 +73,23 @@ pub fn launch(
             arguments,
         });
     }
+    one_shot(entries[1], problem.elements(), vectors, arguments)
+}
+
+/// The launch of an entry in which each thread has `vectors` 16-byte vectors and no loop.
+///
+/// # Errors
+/// More blocks than a grid takes.
+pub fn one_shot(
+    entry: &'static str,
+    elements: u64,
+    vectors: u32,
+    arguments: Vec<Argument>,
+) -> Result<Launch, String> {
     let per_block = u64::from(STREAM_BLOCK) * u64::from(VECTOR_ELEMENTS) * u64::from(vectors);
-    let grid = grid(problem.elements().div_ceil(per_block))?;
     Ok(Launch {
-        entry: entries[1],
-        grid,
+        entry,
+        grid: grid(elements.div_ceil(per_block))?,
         block: [STREAM_BLOCK, 1],
         shared_bytes: 0,
         scratch_bytes: 0,

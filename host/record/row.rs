@@ -110,7 +110,8 @@ pub struct Row {
     pub m: Option<u64>,
     /// Columns of B and C; for a vector kernel its number of elements.
     pub n: u64,
-    /// Columns of A and rows of B; `None` for a vector kernel.
+    /// Columns of A and rows of B; for `mix` the fused multiply-adds of each element; `None` for
+    /// any other vector kernel.
     pub k: Option<u64>,
     /// Independent problems of this size in one launch, at least 1.
     pub batch: u64,

@@ -185,6 +185,23 @@ pub fn peak(per_step: u64, steps: u64, stored: u64) -> Result<Work, WorkError> {
     })
 }
 
+/// Mix, y = x through `fmas` fused multiply-adds on each of `n` elements in fp32: 2 x `fmas` x N
+/// FLOPs over 8N bytes.
+///
+/// # Errors
+/// [`WorkError`] if `n` is 0 or a count exceeds 64 bits.
+pub fn mix(n: u64, fmas: u64) -> Result<Work, WorkError> {
+    let count = Count {
+        kernel: "mix",
+        size: format!("N = {n} with {fmas} FMAs each"),
+    };
+    count.nonzero(&[("N", n)])?;
+    Ok(Work {
+        flops: count.product("FLOPs", &[2, fmas, n])?,
+        bytes: count.product("bytes", &[8, n])?,
+    })
+}
+
 /// Real fp32 FFT as the lecture prints it: (5/2) N log2 N FLOPs over 16N bytes.
 ///
 /// The bytes are those of a *complex* transform; [`fft`] has those of a real one.

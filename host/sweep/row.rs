@@ -38,6 +38,7 @@ pub(super) fn planned(plan: &Plan, point: &Point, info: &DeviceInfo, run: &Prove
     let (m, n, k) = match problem.size {
         Size::Elements(n) => (None, n, None),
         Size::Matrix { m, n, k } => (Some(m), n, Some(k)),
+        Size::Mixed { n, fmas } => (None, n, Some(fmas)),
     };
     let work = kernel.work(problem, info).ok();
     let non_empty = |text: &str| (!text.is_empty()).then(|| text.to_owned());

@@ -300,6 +300,85 @@ fn fma_chains_count_two_operations_each() {
 }
 
 #[test]
+fn fma_chains_of_every_number() {
+    for module in modules() {
+        for chains in [1u64, 2, 4, 8, 16] {
+            let mut memory = Memory::new();
+            let out = memory.alloc("out", 4 * 128);
+            // A turn of the unrolled loop and a rest.
+            let steps = 517u32;
+            let args = vec![out.into(), steps.into(), Arg::U64(7)];
+            let entry = format!("fma_ilp_{chains}");
+            let report = run(&module, &mut memory, &entry, (1, [128, 1, 1]), 0, args).unwrap();
+            assert_eq!(report.flops.fused, 2 * chains * u64::from(steps) * 128);
+            // Chains tend to 1/2 from both sides, and no two threads have the same.
+            let sums = memory.read_f32(out, 128).unwrap();
+            assert!(sums.iter().all(|sum| sum.abs() <= chains as f32));
+            assert!(sums.windows(2).all(|pair| pair[0] != pair[1]));
+        }
+    }
+}
+
+/// What `mix` makes of a value.
+fn mixed(x: f32, fmas: u32) -> f32 {
+    const MULTIPLIER: f32 = 1.0 - 1.0 / 2048.0;
+    const ADDEND: f32 = 1.0 / 4096.0;
+    (0..fmas).fold(x, |r, _| r.mul_add(MULTIPLIER, ADDEND))
+}
+
+/// Runs `mix` on `n` elements, `skip` elements into both arrays.
+fn run_mix(module: &Module, n: usize, skip: usize, fmas: u32) -> (Report, Vec<f32>, Vec<f32>) {
+    let values = values(n + skip, 1);
+    let mut memory = Memory::new();
+    let x = memory.alloc_f32("x", &values);
+    let y = memory.alloc_f32("y", &vec![9.0; n + skip]);
+    let offset = 4 * skip as u64;
+    let args = vec![
+        x.offset(offset).into(),
+        y.offset(offset).into(),
+        Arg::U64(n as u64),
+        fmas.into(),
+    ];
+    let shape = (n.div_ceil(1024) as u32, [128, 1, 1]);
+    let report = run(module, &mut memory, "mix_vector", shape, 0, args).unwrap();
+    let got = memory.read_f32(y, n + skip).unwrap();
+    let expected = values.iter().enumerate();
+    let expected = expected.map(|(i, x)| if i < skip { 9.0 } else { mixed(*x, fmas) });
+    (report, got, expected.collect())
+}
+
+#[test]
+fn mix_is_exact_in_result_and_count_for_every_number_of_fmas() {
+    for module in modules() {
+        let n = 2048 + 5;
+        for fmas in (0..=66).chain([95, 96, 127, 1023, 1024]) {
+            let (report, got, expected) = run_mix(&module, n, 0, fmas);
+            assert_eq!(got, expected, "{fmas} FMAs");
+            assert_eq!(report.flops.total(), 2 * u64::from(fmas) * n as u64);
+            assert_eq!(report.unique_bytes(), 8 * n as u64);
+        }
+    }
+}
+
+#[test]
+fn mix_is_right_at_every_alignment_and_at_the_edges_of_vectors_and_blocks() {
+    for module in modules() {
+        for skip in 0..=4 {
+            for n in [1, 3, 4, 127, 1023, 1024, 1025, 2049] {
+                let (report, got, expected) = run_mix(&module, n, skip, 3);
+                assert_eq!(got, expected, "{n} elements, {skip} into the array");
+                assert_eq!(report.flops.total(), 6 * n as u64);
+                // Whole aligned blocks go by vectors, eight warps' loads for each; others don't.
+                let vectors = if skip % 4 == 0 { n / 1024 } else { 0 };
+                let elements = (n - 1024 * vectors).div_ceil(32);
+                let requests = 8 * vectors + elements;
+                assert_eq!(report.global.load_requests, requests as u64, "{n}, {skip}");
+            }
+        }
+    }
+}
+
+#[test]
 fn support_kernels() {
     for module in modules() {
         let mut memory = Memory::new();

@@ -97,6 +97,41 @@ fn sizes_whose_square_or_cube_overflows() {
 }
 
 #[test]
+fn intensities_that_mix_cannot_have() {
+    for (given, parts) in [
+        ("0.3", ["`0.3`", "multiple of 1/4", "0.25 and 0.5"]),
+        ("512", ["`512`", "too large", "at most 256"]),
+        ("-1", ["`-1`", "not an intensity", "`0.25..256:x2`"]),
+        ("0..8:x2", ["`0..8:x2`", "up from 0", "`0,0.25..8`"]),
+        ("8..1", ["`8..1`", "backwards", "`1..8`"]),
+        ("1..8:3", ["`3`", "not a step", "`:xF`"]),
+        ("1,,2", ["`1,,2`", "empty item", "extra comma"]),
+        ("", ["no intensity is given", "`8`", "`0.25..256:x2`"]),
+    ] {
+        refused(
+            &["mix", "--device", "cpu", "--intensity", given],
+            &[&["--intensity"], parts.as_slice()].concat(),
+        );
+    }
+    refused(
+        &["copy,sgemm", "--intensity", "8"],
+        &["--intensity 8", "copy, sgemm", "only mix", "leave it out"],
+    );
+    refused(
+        &["mix", "--sizes", "1Mi@4", "--intensity", "8"],
+        &["--sizes 1Mi@4", "of its own", "leave out --intensity 8"],
+    );
+    refused(
+        &["copy", "--sizes", "1Mi@4"],
+        &["`1Mi@4`", "only mix", "write `1Mi`"],
+    );
+    refused(
+        &["mix", "--sizes", "1Mi@0.1"],
+        &["`1Mi@0.1`", "multiple of 1/4", "0 and 0.25"],
+    );
+}
+
+#[test]
 fn names_that_are_nearly_right() {
     for (given, meant) in [("sgem", "sgemm"), ("Saxpy", "saxpy"), ("tirad", "triad")] {
         let suggestion = format!("did you mean \"{meant}\"?");

@@ -1,18 +1,27 @@
 //! What is said and where: tables, rows, notices, colour, help.
 
 use crate::{Place, SHORT};
+use rooftrace::kernels::intensity::{DEFAULT, parse};
 use rooftrace::record::{
     Cache, Destination, Envelope, Format, OnExisting, Row, Status, open, read_bytes, read_file,
 };
 use std::path::Path;
 
-/// A sweep of all five kernels, small.
-const ALL: [&str; 5] = ["all", "--sizes", "16,33", "--cache", "both"];
+/// A sweep of all six kernels, small.
+const ALL: [&str; 7] = [
+    "all",
+    "--sizes",
+    "16,33",
+    "--intensity",
+    "8",
+    "--cache",
+    "both",
+];
 
 /// The rows are those of `ALL`: each kernel at both sizes, cold and warm, right and timed.
 fn assert_all(rows: &[Row]) {
     let kernels: Vec<&str> = rows.iter().map(|row| row.kernel.as_str()).collect();
-    let expected = ["copy", "saxpy", "triad", "fma", "sgemm"].map(|kernel| [kernel; 4]);
+    let expected = ["copy", "saxpy", "triad", "fma", "mix", "sgemm"].map(|kernel| [kernel; 4]);
     assert_eq!(kernels, expected.concat());
     for (i, row) in rows.iter().enumerate() {
         assert_eq!(row.n, [16, 16, 33, 33][i % 4]);
@@ -29,12 +38,17 @@ fn assert_all(rows: &[Row]) {
         let (flops, bytes) = match row.kernel.as_str() {
             "copy" => (0, 8 * n),
             "saxpy" | "triad" => (2 * n, 12 * n),
+            "mix" => (64 * n, 8 * n),
             // C is read and written.
             "sgemm" => (2 * n.pow(3), 16 * n.pow(2)),
             _ => (row.flops.unwrap(), row.bytes.unwrap()),
         };
         assert_eq!((row.flops, row.bytes), (Some(flops), Some(bytes)));
         assert_eq!(m.is_some(), row.kernel == "sgemm");
+        // FMAs of an element.
+        if row.kernel == "mix" {
+            assert_eq!((row.k, row.intensity_flop_per_byte), (Some(32), Some(8.0)));
+        }
         // A place on the roofline, from the roofs measured in this run.
         assert!(row.measured_peak_flop_per_s.unwrap() > 1e6);
         assert!(row.measured_peak_byte_per_s.unwrap() > 1e6);
@@ -300,8 +314,17 @@ fn verify_passes_here_and_says_how_near_the_bound_it_was() {
     ];
     let ran = place.run(args).ok();
     let lines: Vec<&str> = ran.stdout.lines().collect();
-    assert_eq!(lines.len(), 5, "{}", ran.stdout);
+    assert_eq!(lines.len(), 6, "{}", ran.stdout);
+    let intensities = parse(DEFAULT).unwrap().len();
     for line in lines {
-        assert!(line.contains(" 5 passed, 0 failed"), "{line}");
+        let checks = if line.starts_with("mix") {
+            5 * intensities
+        } else {
+            5
+        };
+        assert!(
+            line.contains(&format!(" {checks} passed, 0 failed")),
+            "{line}"
+        );
     }
 }

@@ -54,6 +54,44 @@ fn more_sizes_are_added_and_none_twice() {
 }
 
 #[test]
+fn intensities_tell_the_points_of_mix_apart() {
+    let place = Place::new();
+    let args = ["mix", "--sizes", "100", "--out", "rows.csv"];
+    place
+        .sweep(args.into_iter().chain(["--intensity", "0,2"]))
+        .ok();
+    place
+        .sweep(
+            args.into_iter()
+                .chain(["--intensity", "0.25..2:x2", "--resume"]),
+        )
+        .ok()
+        .says(&["1 point in the file already"]);
+    let rows = place.rows("rows.csv");
+    let fmas: Vec<Option<u64>> = rows.iter().map(|row| row.k).collect();
+    assert_eq!(fmas, [0, 8, 1, 2, 4].map(Some));
+    assert!(rows.iter().all(|row| row.n == 100 && row.m.is_none()));
+    // Their own intensities, written behind the elements, are the same points.
+    place
+        .sweep([
+            "mix",
+            "--sizes",
+            "100@0.5,100@2",
+            "--out",
+            "rows.csv",
+            "--resume",
+        ])
+        .ok()
+        .says(&["2 points in the file already"]);
+    assert_eq!(place.rows("rows.csv"), rows);
+    // A file compared with itself has each point once.
+    let compared = place
+        .run(["compare", "rows.csv", "rows.csv", "--format", "json"])
+        .ok();
+    compared.says(&["5 same"]);
+}
+
+#[test]
 fn a_file_that_does_not_exist_or_is_empty_is_begun() {
     let place = Place::new();
     place.write("empty.csv", "");

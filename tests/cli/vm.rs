@@ -32,6 +32,24 @@ fn kernels_are_verified_on_the_vm() {
 }
 
 #[test]
+fn mix_is_verified_and_counted_at_several_intensities() {
+    let place = Place::new();
+    let sizes = "1000@0..9:+2.25,2049@33.75";
+    let ran = place
+        .run(["verify", "mix", "--device", "vm:sm_80", "--sizes", sizes])
+        .ok();
+    assert!(ran.stdout.contains("6 passed, 0 failed"), "{}", ran.stdout);
+    let counted = place.run(["count", "mix", "--sizes", sizes]).ok();
+    assert_eq!(
+        counted.stdout.matches("yes").count(),
+        6,
+        "{}",
+        counted.stdout
+    );
+    assert!(counted.stdout.contains("2049@33.75"), "{}", counted.stdout);
+}
+
+#[test]
 fn digests_are_those_of_the_bits() {
     let digests = |args: &[&str]| {
         let common = ["verify", "copy,saxpy,fma", "--sizes", "1000", "--digest"];
@@ -48,7 +66,9 @@ fn digests_are_those_of_the_bits() {
     };
     let [hopper, ampere] = ["vm", "vm:sm_80"].map(|device| digests(&["--device", device]));
     assert_eq!(hopper, ampere);
-    assert_eq!(hopper.len(), 5);
+    // Two variants of either streaming kernel; the default of fma, and one for each number of
+    // chains.
+    assert_eq!(hopper.len(), 2 + 2 + 6);
     // The variants of a streaming kernel write the same; a copy is exact on the CPU too.
     assert_eq!(hopper[0][4], hopper[1][4]);
     assert_eq!(hopper[2][4], hopper[3][4]);

@@ -79,7 +79,7 @@ impl Faulty {
         let right = values.clone();
         let width = match problem.size {
             Size::Matrix { n, .. } => n as usize,
-            Size::Elements(_) => 16,
+            Size::Elements(_) | Size::Mixed { .. } => 16,
         };
         match self.fault {
             Fault::None => {}

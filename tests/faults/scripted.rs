@@ -87,7 +87,7 @@ impl Scripted {
 /// Elements, or the rows of C.
 pub fn size_of(problem: &Problem) -> u64 {
     match problem.size {
-        Size::Elements(n) => n,
+        Size::Elements(n) | Size::Mixed { n, .. } => n,
         Size::Matrix { m, .. } => m,
     }
 }

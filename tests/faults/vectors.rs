@@ -1,4 +1,4 @@
-//! Faults in copy, saxpy, triad and fma.
+//! Faults in copy, saxpy, triad, fma and mix.
 
 use crate::faulty::{Fault, NOT_FINITE, When, failure, output_of, problem, verify};
 use rooftrace::device::Device;
@@ -9,14 +9,21 @@ use rooftrace::kernels::{Data, KernelId, Problem, Size};
 fn problems() -> Vec<(Problem, u64)> {
     let cpu = CpuDevice::new().unwrap();
     [
-        (KernelId::Copy, 70_001),
-        (KernelId::Saxpy, 70_001),
-        (KernelId::Triad, 70_001),
-        (KernelId::Fma, 33),
+        (KernelId::Copy, Size::Elements(70_001)),
+        (KernelId::Saxpy, Size::Elements(70_001)),
+        (KernelId::Triad, Size::Elements(70_001)),
+        (KernelId::Fma, Size::Elements(33)),
+        (
+            KernelId::Mix,
+            Size::Mixed {
+                n: 70_001,
+                fmas: 33,
+            },
+        ),
     ]
     .into_iter()
     .map(|(kernel, size)| {
-        let problem = problem(kernel, Size::Elements(size), Data::Random);
+        let problem = problem(kernel, size, Data::Random);
         let operands = kernel.kernel().operands(&problem, cpu.info()).unwrap();
         let elements = operands[output_of(&problem, cpu.info())].elements;
         (problem, elements)

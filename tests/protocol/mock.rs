@@ -1,6 +1,6 @@
 //! A device with memory, right results, and scripted everything else.
 
-use gpu_kernels::params::{FMA_ADDEND, FMA_MULTIPLIER};
+use gpu_kernels::params::{FMA_ADDEND, FMA_CHAINS, FMA_MULTIPLIER};
 use rooftrace::device::{
     Buffer, CacheState, Device, DeviceError, DeviceInfo, DeviceKind, Fill, LaunchFacts, Region,
     Result, Telemetry,
@@ -181,8 +181,9 @@ impl Device for Mock {
             }
             KernelId::Fma => {
                 let (seed, steps) = (problem.operand_seed(0), problem.elements());
+                let chains = u64::from(FMA_CHAINS);
                 let values = (0..operands[0].elements)
-                    .map(|thread| fma::reference(seed, thread, steps) as f32)
+                    .map(|thread| fma::reference(seed, thread, chains, steps) as f32)
                     .collect();
                 (operands[0], values)
             }

@@ -46,6 +46,7 @@ impl std::fmt::Display for Case {
 fn sizes(kind: SizeKind) -> &'static str {
     match kind {
         SizeKind::Elements => "1,5,127,1000,4097",
+        SizeKind::Mixed => "1@0,5@7.75,127@0.25,1000@8.25,1025@15.75,2048@24,4097@1",
         SizeKind::Matrix => "1,17,64,3x5x7,1x1x300,65x33x40,129x65x70,130x260x36,40x44x200",
     }
 }
@@ -83,8 +84,8 @@ pub fn plain(target: Target) -> Vec<Case> {
     for id in KernelId::ALL {
         let kernel = id.kernel();
         let info = describe(target);
-        for variant in kernel.variants_on(&info) {
-            for pipe in kernel.pipes(&info) {
+        for pipe in kernel.pipes(&info) {
+            for variant in kernel.variants_on_pipe(pipe, &info) {
                 let text = match pipe == kernel.pipe() {
                     true => sizes(kernel.size_kind()),
                     // Around the turns of a tensor core's slices.
@@ -168,7 +169,7 @@ pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
 fn products(sides: &[Vec<Size>; 3]) -> Vec<Size> {
     let number = |size: &Size| match *size {
         Size::Elements(n) => n,
-        Size::Matrix { .. } => unreachable!("sides are plain numbers"),
+        Size::Matrix { .. } | Size::Mixed { .. } => unreachable!("sides are plain numbers"),
     };
     let mut sizes = Vec::new();
     for m in sides[0].iter().map(number) {

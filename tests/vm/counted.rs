@@ -6,7 +6,7 @@ use rooftrace::count::count;
 use rooftrace::device::Device;
 use rooftrace::device::vm::{Target, VmDevice, describe};
 use rooftrace::kernels::size::parse_sizes;
-use rooftrace::kernels::{Data, Form, KernelId, Problem, Size};
+use rooftrace::kernels::{Data, Form, KernelId, Problem, Size, SizeKind};
 
 #[test]
 fn counts_and_models_agree_everywhere() {
@@ -17,16 +17,17 @@ fn counts_and_models_agree_everywhere() {
             for id in KernelId::ALL {
                 let kernel = id.kernel();
                 // The sizes of `count`, smaller: what is fast there takes long unoptimised.
-                let text = match kernel.counted_sizes().contains('x') {
-                    true => "128,33x70x65",
-                    false => "4096,1003",
+                let text = match kernel.size_kind() {
+                    SizeKind::Matrix => "128,33x70x65",
+                    SizeKind::Elements => "4096,1003",
+                    SizeKind::Mixed => "4096@0,4096@40,1003@0.25,1003@15.75",
                 };
-                let pipes = kernel.pipes(device.info());
-                for (variant, pipe) in kernel
-                    .variants_on(device.info())
-                    .into_iter()
-                    .flat_map(|variant| pipes.iter().map(move |pipe| (variant, *pipe)))
-                {
+                let info = device.info().clone();
+                let on_pipe = |pipe| {
+                    let variants = kernel.variants_on_pipe(pipe, &info).into_iter();
+                    variants.map(move |variant| (variant, pipe))
+                };
+                for (variant, pipe) in kernel.pipes(&info).into_iter().flat_map(on_pipe) {
                     let text = if pipe == kernel.pipe() { text } else { "5" };
                     for size in parse_sizes(text, kernel.size_kind()).unwrap() {
                         let problem = Problem {

@@ -37,6 +37,11 @@ unsafe fn run<T: Tile>(products: Products) {
         thread::sync_threads();
 
         let (warpgroup, thread) = (index / 128, index % 128);
+        let rows = Place {
+            row: place.row + warpgroup * 64,
+            ..place
+        };
+        let old = output::old_pairs::<T>(&products, rows, thread);
         let mut sums = T::Sums::zero();
         let mut stage = Stage::FIRST;
         let mut last = stage;
@@ -69,14 +74,10 @@ unsafe fn run<T: Tile>(products: Products) {
             }
         }
         wgmma::wait::<0>();
-        let place = Place {
-            row: place.row + warpgroup * 64,
-            ..place
-        };
         output::write::<T>(
             &products,
-            &sums,
-            place,
+            (&sums, &old),
+            rows,
             ring.staged::<T>(warpgroup),
             warpgroup,
             thread,

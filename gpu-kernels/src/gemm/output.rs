@@ -5,15 +5,16 @@ use super::{Products, Tile};
 use crate::params::{OUT_F32, PANEL_BYTES, PANEL_COLUMNS, READS_C, STAGES_C};
 use crate::ptx::convert::bf16_pair;
 use crate::ptx::matrix::store_4;
-use crate::ptx::wgmma::Sums;
-use crate::ptx::{bulk_tensor, fence, warpgroup};
+use crate::ptx::wgmma::{Pairs, Sums};
+use crate::ptx::{bulk_tensor, fence, global, warpgroup};
+
+/// The pairs of C of a tile.
+type PairsOf<T> = <<T as Tile>::Sums as Sums>::Pairs;
 
 /// Columns of one step of [`Sums::columns`].
 const STEP: u32 = 8;
-/// Steps whose part of C is read at a time.
-const AHEAD: u32 = 4;
 
-/// Writes the sums of a warpgroup, C added if the launch reads it.
+/// Writes the sums of a warpgroup, C added if the launch reads it: `old`, from [`old_pairs`].
 ///
 /// `place` is that of the warpgroup's 64 rows, `staged` the address of its panels in shared
 /// memory.
@@ -24,7 +25,7 @@ const AHEAD: u32 = 4;
 #[inline(always)]
 pub unsafe fn write<T: Tile>(
     products: &Products,
-    sums: &T::Sums,
+    (sums, old): (&T::Sums, &PairsOf<T>),
     place: Place,
     staged: u32,
     index: u32,
@@ -33,7 +34,7 @@ pub unsafe fn write<T: Tile>(
     // SAFETY: as the caller vouches.
     unsafe {
         if products.flags & STAGES_C != 0 {
-            through_shared::<T>(products, sums, place, staged, index, thread);
+            through_shared::<T>(products, (sums, old), place, staged, index, thread);
         } else {
             directly::<T>(products, sums, place, thread);
         }
@@ -48,7 +49,7 @@ pub unsafe fn write<T: Tile>(
 #[inline(always)]
 unsafe fn through_shared<T: Tile>(
     products: &Products,
-    sums: &T::Sums,
+    (sums, old): (&T::Sums, &PairsOf<T>),
     place: Place,
     staged: u32,
     index: u32,
@@ -73,17 +74,13 @@ unsafe fn through_shared<T: Tile>(
         }
         let first = panel * STEPS;
         let to = staged + slot * PANEL_BYTES + own_row * 128;
-        let mut before = [0; 2 * AHEAD as usize];
         for pair in 0..STEPS / 2 {
             let step = 2 * pair;
-            if step % AHEAD == 0 {
-                before = old_pairs(products, place, first + step, thread);
-            }
             let mut four = [0; 4];
             for side in 0..2 {
                 let [a, b, c, d] = sums.columns((first + step + side) as usize);
-                let at = 2 * (step % AHEAD + side) as usize;
-                let (upper, lower) = (halves(before[at]), halves(before[at + 1]));
+                let at = 2 * (first + step + side) as usize;
+                let (upper, lower) = (halves(old.get(at)), halves(old.get(at + 1)));
                 four[2 * side as usize] = bf16_pair(a + upper[0], b + upper[1]);
                 four[2 * side as usize + 1] = bf16_pair(c + lower[0], d + lower[1]);
             }
@@ -107,29 +104,30 @@ unsafe fn through_shared<T: Tile>(
     }
 }
 
-/// The pairs of C that a thread adds to [`AHEAD`] steps from `first` on: of each that
-/// of the upper and that of the lower row; zeros if the launch does not read C.
+/// The pairs of C that a thread adds to its sums: for every step that of the upper and that of the
+/// lower row; zeros if the launch does not read C, or not [`through_shared`].
+///
+/// Asked for before the products start, they arrive while these run.
+///
+/// # Safety
+/// The pointers of `products` are as it says; `place` is that of the warpgroup's 64 rows.
 #[inline(always)]
-fn old_pairs(
-    products: &Products,
-    place: Place,
-    first: u32,
-    thread: u32,
-) -> [u32; 2 * AHEAD as usize] {
-    let mut pairs = [0; 2 * AHEAD as usize];
-    if products.flags & READS_C == 0 {
+pub unsafe fn old_pairs<T: Tile>(products: &Products, place: Place, thread: u32) -> PairsOf<T> {
+    let mut pairs = PairsOf::<T>::zero();
+    if products.flags & READS_C == 0 || products.flags & STAGES_C == 0 {
         return pairs;
     }
     let (row, column) = own(place, thread);
-    for step in 0..AHEAD {
-        for lower in 0..2 {
-            let (row, column) = (row + 8 * lower, column + (first + step) * STEP);
-            if row < products.m && column < products.n {
-                let at = element(products, place.matrix, row, column);
-                // SAFETY: inside C, whose rows have an even number of elements.
-                pairs[(2 * step + lower) as usize] =
-                    unsafe { *products.c.cast::<u16>().add(at).cast::<u32>() };
-            }
+    for lower in 0..2 {
+        let row = row + 8 * lower;
+        let from = element(products, place.matrix, row, column);
+        let from = products.c.cast::<u16>().wrapping_add(from);
+        for step in 0..T::TILE.n / STEP {
+            let inside = row < products.m && column + step * STEP < products.n;
+            let from = from.wrapping_add((step * STEP) as usize).cast::<u32>();
+            // SAFETY: inside C, whose rows have an even number of elements.
+            let pair = unsafe { global::load_if(from, u32::from(inside)) };
+            pairs.set((2 * step + lower) as usize, pair);
         }
     }
     pairs

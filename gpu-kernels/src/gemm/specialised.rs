@@ -7,9 +7,9 @@ use super::walk::{Place, Walk};
 use super::{Products, Tile, output};
 use crate::gpu::thread;
 use crate::params::{
-    SPECIALISED, TENSOR_GROUP, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE, TensorTile,
+    SPECIALISED, TENSOR_FLAT, TENSOR_GROUP, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE, TensorTile,
 };
-use crate::ptx::wgmma::{self, Sums, Sums64, Sums192, Sums256};
+use crate::ptx::wgmma::{self, Sums, Sums64, Sums128, Sums192, Sums256};
 use crate::ptx::{bulk_tensor, cluster, mbarrier, warpgroup};
 
 /// Moves registers from the warpgroup that copies to the two that multiply, which have 64,512 of
@@ -118,6 +118,12 @@ unsafe fn multiply<T: Tile>(
     let depth = products.depth();
     let mut stage = Stage::FIRST;
     while let Some(place) = walk.next() {
+        let place = Place {
+            row: place.row + rank * T::TILE.m() + warpgroup * 64,
+            ..place
+        };
+        // SAFETY: the rows are those of this warpgroup.
+        let old = unsafe { output::old_pairs::<T>(products, place, thread) };
         let mut sums = T::Sums::zero();
         let mut left = depth;
         let mut last = stage;
@@ -147,13 +153,9 @@ unsafe fn multiply<T: Tile>(
         // SAFETY: all products are complete; panels and barrier are this warpgroup's own.
         unsafe {
             give_back::<T>(ring, last, thread);
-            let place = Place {
-                row: place.row + rank * T::TILE.m() + warpgroup * 64,
-                ..place
-            };
             output::write::<T>(
                 products,
-                &sums,
+                (&sums, &old),
                 place,
                 ring.staged::<T>(warpgroup),
                 warpgroup,
@@ -220,6 +222,8 @@ specialised_kernels! {
     gemm_bf16_wide: Wide = TENSOR_WIDE, Sums256;
     /// Products for which the columns of the large tiles do not come out even.
     gemm_bf16_middle: Middle = TENSOR_MIDDLE, Sums192;
+    /// Middling products: blocks on one multiprocessor hide each other's beginnings and ends.
+    gemm_bf16_flat: Flat = TENSOR_FLAT, Sums128;
     /// Small products, of which there are many.
     gemm_bf16_small: Small = TENSOR_SMALL, Sums64;
 }

@@ -57,6 +57,23 @@ load!(
     /// Loads 16 bytes (`ld.global.v4.f32`).
     load_v4, "ld.global.v4.f32", readonly
 );
+/// Loads 4 bytes if `condition` is not 0 (`ld.global.b32` under a predicate), else returns 0.
+///
+/// # Safety
+/// If `condition` is not 0, `p` is aligned to 4 bytes and 4 readable bytes of global memory lie
+/// there.
+#[inline(always)]
+pub unsafe fn load_if(p: *const u32, condition: u32) -> u32 {
+    let mut word = 0u32;
+    // SAFETY: the caller vouches for address and alignment.
+    unsafe {
+        ptx!("{{ .reg .pred condition; setp.ne.u32 condition, {2}, 0; mov.b32 {0}, 0; \
+              @condition ld.global.b32 {0}, [{1}]; }}",
+            out(reg32) word, in(reg64) p, in(reg32) condition, options(nostack));
+    }
+    word
+}
+
 store!(
     /// Stores 16 bytes (`st.global.v4.f32`).
     store_v4, "st.global.v4.f32"

@@ -47,6 +47,9 @@ pub unsafe fn arrive(barrier: u32) {
 
 /// Arrives at the barrier at the same place of another block of the cluster.
 ///
+/// It orders what this thread has waited for (products, copies) and nothing else: a release for the
+/// cluster would also wait for every store that is on its way to memory.
+///
 /// # Safety
 /// `barrier` is a barrier of this block and of block `rank` of the cluster, which has not exited.
 #[inline(always)]
@@ -55,7 +58,7 @@ pub unsafe fn arrive_at(barrier: u32, rank: u32) {
     unsafe {
         ptx!("{{ .reg .b32 remote; \
               mapa.shared::cluster.u32 remote, {0}, {1}; \
-              mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }}",
+              mbarrier.arrive.shared::cluster.b64 _, [remote]; }}",
             in(reg32) barrier, in(reg32) rank, options(nostack));
     }
 }

@@ -72,6 +72,9 @@ pub trait Sums: Copy {
     /// Columns.
     const COLUMNS: u32;
 
+    /// Half as many words: the elements of C that are added to the sums, two bfloat16 in each.
+    type Pairs: Pairs;
+
     /// All zero.
     fn zero() -> Self;
 
@@ -86,6 +89,35 @@ pub trait Sums: Copy {
     fn columns(&self, j: usize) -> [f32; 4];
 }
 
+/// Words in registers.
+pub trait Pairs: Copy {
+    /// All zero.
+    fn zero() -> Self;
+
+    /// Word `i`.
+    fn get(&self, i: usize) -> u32;
+
+    /// Sets word `i`.
+    fn set(&mut self, i: usize, word: u32);
+}
+
+impl<const N: usize> Pairs for [u32; N] {
+    #[inline(always)]
+    fn zero() -> Self {
+        [0; N]
+    }
+
+    #[inline(always)]
+    fn get(&self, i: usize) -> u32 {
+        self[i]
+    }
+
+    #[inline(always)]
+    fn set(&mut self, i: usize, word: u32) {
+        self[i] = word;
+    }
+}
+
 /// Defines sums over `$columns` columns, as registers with the given numbers.
 macro_rules! sums {
     ($($(#[$doc:meta])* $name:ident, $columns:literal, $registers:literal: $($i:literal)*;)*) => {
@@ -96,6 +128,7 @@ macro_rules! sums {
 
             impl Sums for $name {
                 const COLUMNS: u32 = $columns;
+                type Pairs = [u32; $registers / 2];
 
                 #[inline(always)]
                 fn zero() -> Self {

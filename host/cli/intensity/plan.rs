@@ -106,7 +106,7 @@ pub struct Dimensions {
 impl From<Size> for Dimensions {
     fn from(size: Size) -> Self {
         match size {
-            Size::Elements(n) => Dimensions { m: n, n, k: n },
+            Size::Elements(n) | Size::Mixed { n, .. } => Dimensions { m: n, n, k: n },
             Size::Matrix { m, n, k } => Dimensions { m, n, k },
         }
     }

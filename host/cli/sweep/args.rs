@@ -3,7 +3,7 @@
 use super::form::Batch;
 use super::pipe::Pipes;
 use crate::device::DeviceChoice;
-use crate::kernels::KernelId;
+use crate::kernels::{KernelId, Variant, intensity};
 use crate::record::Format;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -18,14 +18,21 @@ use std::path::PathBuf;
     after_help = after_help()
 )]
 pub struct SweepArgs {
-    /// Kernels, separated by spaces or commas: copy, saxpy, triad, fma, sgemm; or `all`
+    /// Kernels, separated by spaces or commas: copy, saxpy, triad, fma, mix, sgemm; or
+    /// `all`
     #[arg(required = true, value_name = "KERNEL")]
     pub kernels: Vec<String>,
 
     /// Problem sizes instead of the kernel's own: `N`, `A..B` (doubling), `A..B:xF`, `A..B:+S`,
-    /// with suffixes k M G Ki Mi Gi; `MxNxK` for sgemm; several separated by commas
+    /// with suffixes k M G Ki Mi Gi; `MxNxK` for sgemm, `N@I` for mix at I FLOP/byte; several
+    /// separated by commas
     #[arg(short, long, value_name = "SIZES", allow_hyphen_values = true)]
     pub sizes: Option<String>,
+
+    /// Arithmetic intensities of mix in FLOP/byte, multiples of 1/4 from 0 to 256: `I`, `A..B`
+    /// (doubling), `A..B:xF`, `A..B:+S`; several separated by commas
+    #[arg(long, value_name = "RANGE", allow_hyphen_values = true)]
+    pub intensity: Option<String>,
 
     /// A variant of the kernel, or `all`; without it the fastest
     #[arg(long, value_name = "V")]
@@ -177,23 +184,40 @@ fn after_help() -> String {
         let kernel = id.kernel();
         text.push_str(&format!("  {:6} {}\n", id.name(), kernel.summary()));
         for (device, name) in [(Cuda, "GPU"), (Cpu, "CPU")] {
-            let variants: Vec<&str> = kernel.variants(device).iter().map(|v| v.name).collect();
-            if variants.is_empty() {
+            if kernel.variants(device).is_empty() {
                 continue;
             }
             text.push_str(&format!(
                 "         {name}: {}; sizes {}\n",
-                variants.join(", "),
+                names(kernel.variants(device)),
                 kernel.default_sizes(device)
             ));
         }
     }
-    text.push_str(
-        "N is the number of elements of an array for copy, saxpy and triad, the steps of every \
-         chain for fma, the side of the matrices for sgemm.\n\n\
+    text.push_str(&format!(
+        "N is the number of elements of an array for copy, saxpy, triad and mix, the steps of every \
+         chain for fma, the side of the matrices for sgemm. mix runs at the intensities {}. \
+         ilpCwW of fma has C chains a thread and W warps a scheduler, each 1, 2, 4, 8 or 16: with \
+         --variant all the cycles of an FMA follow as a table.\n\n\
          Examples:\n  rooftrace sweep sgemm\n  \
          rooftrace sweep sgemm --sizes 1024..8192,2360,4096x64x4096 --variant all --out sgemm.csv\n  \
+         rooftrace sweep mix --intensity 0,0.25..256:x2 --out mix.csv\n  \
+         rooftrace sweep fma --variant all --sizes 4Ki,64Ki\n  \
          rooftrace sweep copy,triad --sizes 64Mi,256Mi --cache both --format jsonl --out -",
-    );
+        intensity::DEFAULT
+    ));
     text
+}
+
+/// The names of a kernel's variants; of many the first, the last of the same kind, and the default.
+fn names(variants: &[Variant]) -> String {
+    const MANY: usize = 8;
+    let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
+    match names.as_slice() {
+        [first, between @ .., last, default] if names.len() > MANY => format!(
+            "{first} to {last} ({} variants), {default}",
+            between.len() + 2
+        ),
+        all => all.join(", "),
+    }
 }

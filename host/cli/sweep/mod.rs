@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`args`] | the raw arguments |
 //! | [`form`] | `--batch`, `--beta`, `--out-type` |
+//! | `ilp` | cycles of an FMA by chains and warps, below the table |
 //! | [`pipe`] | `--pipe` |
 //! | [`request`] | arguments and device become a plan |
 //! | `view` | the table on stdout, the progress on stderr |
 
 pub mod args;
 pub mod form;
+mod ilp;
 pub mod pipe;
 pub mod request;
 mod view;
@@ -91,6 +93,7 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let written = sink.map(|sink| sink.finish()).transpose()?.unwrap_or(0);
     view.finish();
     view.picture();
+    view.cycles(&info);
     if let record::Destination::File(path) = &out
         && written > 0
     {

@@ -57,6 +57,34 @@ pub fn of(given: Option<&Pipes>, id: KernelId, info: &DeviceInfo) -> Result<Vec<
     }
 }
 
+/// Those of the variants that a kernel has on a pipe.
+///
+/// # Errors
+/// [`CliError::Usage`] if it has none of them there.
+pub fn variants(
+    id: KernelId,
+    pipe: Pipe,
+    info: &DeviceInfo,
+    chosen: &[&'static str],
+) -> Result<Vec<&'static str>, CliError> {
+    let has = id.kernel().variants_on_pipe(pipe, info);
+    let has: Vec<&'static str> = has.into_iter().map(|variant| variant.name).collect();
+    let found: Vec<&'static str> = has
+        .iter()
+        .copied()
+        .filter(|name| chosen.contains(name))
+        .collect();
+    match found.is_empty() {
+        false => Ok(found),
+        true => Err(CliError::Usage(format!(
+            "--variant {}: {} does not have it on {pipe}; allowed there: {}",
+            chosen.join(", "),
+            id.name(),
+            has.join(", ")
+        ))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,5 +128,21 @@ mod tests {
             [Pipe::Fp32]
         );
         assert_eq!(of(None, KernelId::Fma, &hopper).unwrap(), [Pipe::Fp32]);
+    }
+
+    #[test]
+    fn other_pipes_than_its_own_have_the_default_variant_alone() {
+        let hopper = describe(Target::Sm90a);
+        let on = |pipe, chosen: &[&'static str]| variants(KernelId::Fma, pipe, &hopper, chosen);
+        assert_eq!(
+            on(Pipe::Fp32, &["ilp1w1", "chains"]).unwrap(),
+            ["ilp1w1", "chains"]
+        );
+        assert_eq!(on(Pipe::Bf16, &["ilp1w1", "chains"]).unwrap(), ["chains"]);
+        let error = on(Pipe::Bf16, &["ilp1w1"]).unwrap_err().to_string();
+        assert!(
+            error.contains("ilp1w1") && error.contains("on bf16; allowed there: chains"),
+            "{error}"
+        );
     }
 }

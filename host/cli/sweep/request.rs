@@ -7,8 +7,8 @@ use super::pipe::{self, Pipes};
 use crate::cli::error::CliError;
 use crate::cli::nearest::unknown;
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
-use crate::kernels::size::{Size, parse_sizes};
-use crate::kernels::{Data, Form, KernelId, Problem};
+use crate::kernels::size::{Size, SizeKind, at_intensities, parse_sizes};
+use crate::kernels::{Data, Form, KernelId, Problem, intensity};
 use crate::measure::Rules;
 use crate::record::{Cache, Destination, Format, OnExisting};
 use crate::roofline::db::Database;
@@ -25,6 +25,8 @@ pub struct Request {
     pub form: FormArgs,
     /// `--pipe`.
     pub pipes: Option<Pipes>,
+    /// `--intensity`: FMAs of each element, for kernels whose size has a number of them.
+    pub fmas: Option<Vec<u64>>,
     /// `--variant`.
     pub variant: Option<String>,
     /// `--device`.
@@ -74,6 +76,7 @@ impl Request {
         }
         let ids = kernels(&args.kernels)?;
         let form = FormArgs::parse(args, &ids)?;
+        let fmas = intensities(args, &ids)?;
         let kernels = ids
             .into_iter()
             .map(|id| {
@@ -90,6 +93,7 @@ impl Request {
             kernels,
             form,
             pipes: args.pipe.clone(),
+            fmas,
             variant: args.variant.clone(),
             device: args.device,
             caches: match args.cache {
@@ -133,12 +137,18 @@ impl Request {
                 Some(sizes) => sizes.clone(),
                 None => self.own_sizes(*id, info.kind)?,
             };
+            let sizes = match &self.fmas {
+                Some(fmas) if id.kernel().size_kind() == SizeKind::Mixed => {
+                    at_intensities(&sizes, fmas)
+                }
+                _ => sizes,
+            };
             let variants = self.variants(*id, info)?;
             if variants.is_empty() {
                 continue;
             }
             for pipe in pipe::of(self.pipes.as_ref(), *id, info)? {
-                for variant in &variants {
+                for variant in pipe::variants(*id, pipe, info, &variants)? {
                     for size in &sizes {
                         let problem = self.problem(*id, pipe, variant, *size, info)?;
                         points.extend(self.caches.iter().map(|&cache| Point {
@@ -333,6 +343,36 @@ pub fn kernels(given: &[String]) -> Result<Vec<KernelId>, CliError> {
 pub fn sizes(id: KernelId, text: &str) -> Result<Vec<Size>, CliError> {
     parse_sizes(text, id.kernel().size_kind())
         .map_err(|error| CliError::Usage(format!("{}: {error}", id.name())))
+}
+
+/// The FMAs of an element for each item of `--intensity`.
+///
+/// # Errors
+/// [`CliError::Usage`]: an intensity that no whole number of FMAs has; no kernel that takes one; a
+/// size that has its own.
+fn intensities(args: &SweepArgs, ids: &[KernelId]) -> Result<Option<Vec<u64>>, CliError> {
+    let Some(text) = &args.intensity else {
+        return Ok(None);
+    };
+    let fmas =
+        intensity::parse(text).map_err(|error| CliError::Usage(format!("--intensity: {error}")))?;
+    if !ids
+        .iter()
+        .any(|id| id.kernel().size_kind() == SizeKind::Mixed)
+    {
+        let names: Vec<&str> = ids.iter().map(|id| id.name()).collect();
+        return Err(CliError::Usage(format!(
+            "--intensity {text} is given for {}, and only mix takes one: leave it out, or sweep mix",
+            names.join(", ")
+        )));
+    }
+    if let Some(sizes) = args.sizes.as_deref().filter(|sizes| sizes.contains('@')) {
+        return Err(CliError::Usage(format!(
+            "--sizes {sizes} has intensities of its own: leave out --intensity {text}, or what \
+             follows the `@`"
+        )));
+    }
+    Ok(Some(fmas))
 }
 
 /// Checks a number that must be above 0.

@@ -1,8 +1,10 @@
 //! The table on stdout, the progress on stderr.
 
+use super::ilp;
 use crate::cli::Verbosity;
+use crate::device::DeviceInfo;
 use crate::figure::terminal;
-use crate::kernels::KernelId;
+use crate::kernels::{KernelId, intensity};
 use crate::record::{Cache, Row, Status};
 use crate::roofline::units::engineering;
 use crate::sweep::Point;
@@ -160,6 +162,17 @@ impl View {
         drop(write!(anstream::stdout(), "{picture}"));
     }
 
+    /// What the rows say of the cycles of an FMA, below everything else.
+    pub(super) fn cycles(&self, info: &DeviceInfo) {
+        if self.is_silent() {
+            return;
+        }
+        if let Some(text) = ilp::summary(&self.rows, info) {
+            // As for a line: the rows are in the file.
+            drop(write!(anstream::stdout(), "{text}"));
+        }
+    }
+
     /// Whether nothing of the table is shown.
     fn is_silent(&self) -> bool {
         self.rows_on_stdout || self.verbosity == Verbosity::Quiet
@@ -174,6 +187,7 @@ impl View {
         let size = match (row.m, row.k) {
             (Some(m), Some(k)) if m == row.n && k == row.n => m.to_string(),
             (Some(m), Some(k)) => format!("{m}x{}x{k}", row.n),
+            (None, Some(fmas)) => format!("{}@{}", row.n, intensity::of(fmas)),
             _ => row.n.to_string(),
         };
         let check = match row.status {

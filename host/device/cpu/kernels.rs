@@ -1,14 +1,13 @@
 //! The kernels on all cores.
 
 use super::CpuDevice;
+use super::chains::{Chains, Mix};
 use crate::device::{DeviceError, Region, Result};
 use crate::kernels::problem::SCALAR;
 use crate::kernels::{KernelId, Problem};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use gpu_kernels::params::{FMA_ADDEND, FMA_CHAINS, FMA_MULTIPLIER};
-use gpu_kernels::random::uniform;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 use rayon::prelude::*;
 
 /// Runs a problem once.
@@ -74,6 +73,14 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
                     });
                 });
         }
+        KernelId::Mix => {
+            let [x, y] = device.operands(operands)?;
+            let part = part(x.len(), workers);
+            let steps = problem.fmas();
+            y.par_chunks_mut(part)
+                .zip(x.par_chunks(part))
+                .for_each(|(to, from)| Arch::new().dispatch(Mix { from, to, steps }));
+        }
         KernelId::Sgemm => {
             let [a, b, c] = device.operands(operands)?;
             let (m, n, k) = problem.matrix();
@@ -104,64 +111,4 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
 /// Elements of each worker's part.
 fn part(elements: usize, workers: usize) -> usize {
     elements.div_ceil(workers.max(1)).max(1)
-}
-
-/// Chains of fused multiply-adds, as `fma_chains` computes them on a GPU.
-struct Chains<'a> {
-    /// One sum for each simulated thread.
-    out: &'a mut [f32],
-    /// Index of the first of these threads.
-    first: u64,
-    seed: u64,
-    steps: u64,
-}
-
-impl WithSimd for Chains<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        const CHAINS: usize = FMA_CHAINS as usize;
-        let mut chains: Vec<f32> = (0..self.out.len() * CHAINS)
-            .map(|chain| uniform(self.seed, self.first * CHAINS as u64 + chain as u64))
-            .collect();
-        let (vectors, rest) = S::as_mut_simd_f32s(&mut chains);
-        // An FMA takes four cycles and two start in each: eight in flight. With 32 registers
-        // twice as many fit, which hides more.
-        let loose = if S::F32_LANES >= 16 {
-            in_registers::<S, 16>(simd, vectors, self.steps)
-        } else {
-            in_registers::<S, 8>(simd, vectors, self.steps)
-        };
-        in_registers::<S, 1>(simd, loose, self.steps);
-        for r in rest {
-            for _ in 0..self.steps {
-                *r = r.mul_add(FMA_MULTIPLIER, FMA_ADDEND);
-            }
-        }
-        for (out, chains) in self.out.iter_mut().zip(chains.chunks(CHAINS)) {
-            *out = chains.iter().sum();
-        }
-    }
-}
-
-/// Runs `V` vectors of chains at a time in registers; returns the vectors that are left over.
-#[inline(always)]
-fn in_registers<S: Simd, const V: usize>(
-    simd: S,
-    vectors: &mut [S::f32s],
-    steps: u64,
-) -> &mut [S::f32s] {
-    let (multiplier, addend) = (simd.splat_f32s(FMA_MULTIPLIER), simd.splat_f32s(FMA_ADDEND));
-    let (blocks, loose) = vectors.as_chunks_mut::<V>();
-    for block in blocks {
-        let mut r = *block;
-        for _ in 0..steps {
-            for r in &mut r {
-                *r = simd.mul_add_f32s(*r, multiplier, addend);
-            }
-        }
-        *block = r;
-    }
-    loose
 }

@@ -5,9 +5,11 @@
 //!
 //! | module | what it is for |
 //! |---|---|
+//! | `chains` | chains of fused multiply-adds in vector registers |
 //! | `facts` | name, cores, caches and memory |
 //! | `kernels` | the kernels on all cores |
 
+mod chains;
 mod facts;
 mod kernels;
 

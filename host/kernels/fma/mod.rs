@@ -2,15 +2,20 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `chains` | chains of fused multiply-adds: fp32, fp64 |
+//! | `chain` | the closed form of a chain of fused multiply-adds and the bound on its error |
+//! | `double` | fp64: sums of chains, numbers that are stored as two f32 |
+//! | [`ilp`] | variants with few chains and few warps, and what each makes of a multiprocessor |
 //! | `product` | the product that tensor cores compute again and again |
 
-mod chains;
+mod chain;
+mod double;
+pub mod ilp;
 mod product;
 
-pub use chains::{bound, reference};
+pub use chain::Chain;
+pub(crate) use ilp::Shape;
 
-use super::verify::{Reference, Worst, elementwise};
+use super::verify::{Reference, UNIT_ROUNDOFF, elementwise};
 use super::{
     Argument, Bench, Check, Data, Kernel, KernelId, Launch, OperandSpec, Problem, Role, SizeKind,
     Surplus, Variant,
@@ -20,51 +25,37 @@ use crate::roofline::peak::ComputeCapability;
 use crate::roofline::pipe::Pipe;
 use crate::roofline::work::{self, Storage, Work, WorkError};
 use gpu_kernels::operands::{Format, PEAK_BLOCK, PeakTile};
-use gpu_kernels::params::{
-    FMA_BLOCK, FMA_BLOCKS_PER_SM, FMA_CHAINS, FMA_F64_BLOCKS_PER_SM, FMA_F64_CHAINS,
-};
+use gpu_kernels::params::{FMA_F64_BLOCKS_PER_SM, FMA_F64_CHAINS};
+use gpu_kernels::random::uniform;
 use product::{Product, filled};
 
 /// The kernel `fma`. Its size is the number of steps of every chain, or, on tensor cores, of matrix
 /// instructions that each accumulator takes part in.
 ///
-/// Chains are verified against the closed form r_n = a^n r_0 + b (1 - a^n) / (1 - a) in f64, within
-/// [`bound`]; products against the sum of their slices in f64, first on small integers, where they
+/// Each thread stores the sum of its chains, which is verified against their closed form ([`Chain`])
+/// in f64, within [`bound`]; products against the sum of their slices in f64, first on small integers, where they
 /// are exact, then on random values.
 pub struct Fma;
-
-const CUDA: [Variant; 1] = [Variant {
-    name: "chains",
-    summary: "independent chains of multiply-adds or of matrix instructions, every multiprocessor full",
-}];
 
 const CPU: [Variant; 1] = [Variant {
     name: "simd",
     summary: "independent chains in the widest vectors, every core",
 }];
 
-/// Threads of the fp32 launch, each with [`FMA_CHAINS`] chains: one wave that fills a GPU; on a CPU
-/// enough for every core; on the VM a few blocks.
-pub fn threads(info: &DeviceInfo) -> u64 {
-    match info.kind {
-        DeviceKind::Cuda => {
-            let fit = info
-                .threads_per_unit
-                .map_or(FMA_BLOCKS_PER_SM, |most| most / FMA_BLOCK);
-            u64::from(info.units)
-                * u64::from(fit.clamp(1, FMA_BLOCKS_PER_SM))
-                * u64::from(FMA_BLOCK)
-        }
-        DeviceKind::Cpu => u64::from(info.units) * CPU_THREADS_PER_UNIT,
-        DeviceKind::Vm => VM_THREADS,
-    }
+/// Bound on the error of the sum of a thread's `chains` chains after `steps` steps: that of each,
+/// and at most u times C(C+1)/2 for the sum of C numbers of at most 1 in magnitude.
+pub fn bound(chains: u64, steps: u64) -> f64 {
+    let count = chains as f64;
+    count * Chain::of(steps).bound() + UNIT_ROUNDOFF * count * (count + 1.0) / 2.0
 }
 
-/// Simulated threads of each worker of a CPU.
-pub const CPU_THREADS_PER_UNIT: u64 = 1024;
-
-/// Threads on the VM: two blocks. All threads do the same work, so that more would show nothing.
-pub const VM_THREADS: u64 = 2 * FMA_BLOCK as u64;
+/// What thread `t` of a launch with `chains` chains a thread stores after `steps` steps.
+pub fn reference(seed: u64, t: u64, chains: u64, steps: u64) -> f64 {
+    let chain = Chain::of(steps);
+    (0..chains)
+        .map(|c| chain.end(f64::from(uniform(seed, t * chains + c))))
+        .sum()
+}
 
 /// The compute capability whose tensor cores are fed by `wgmma` alone at their full rate.
 const WGMMA: ComputeCapability = ComputeCapability::new(9, 0);
@@ -73,7 +64,7 @@ const WGMMA: ComputeCapability = ComputeCapability::new(9, 0);
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Method {
     /// Chains of fp32 multiply-adds.
-    Chains,
+    Chains(Shape),
     /// Chains of fp64 multiply-adds.
     DoubleChains,
     /// A product on tensor cores.
@@ -86,10 +77,10 @@ enum Method {
 }
 
 impl Method {
-    /// `None` where there is no kernel for the pipe.
-    fn of(pipe: Pipe, info: &DeviceInfo) -> Option<Self> {
+    /// `None` where there is no kernel for the pipe. Only fp32 has several variants.
+    fn of(pipe: Pipe, variant: &str, info: &DeviceInfo) -> Option<Self> {
         if pipe == Pipe::Fp32 {
-            return Some(Method::Chains);
+            return Some(Method::Chains(Shape::of(variant, info)));
         }
         if info.kind == DeviceKind::Cpu {
             return None;
@@ -124,14 +115,20 @@ impl Method {
     /// The method of a problem, which was planned with a pipe that the device has.
     fn for_problem(problem: &Problem, info: &DeviceInfo) -> Result<Self, String> {
         let pipe = problem.pipe();
-        Method::of(pipe, info)
+        Method::of(pipe, problem.variant, info)
             .ok_or_else(|| format!("fma has no kernel for {pipe} on {}", info.name))
+    }
+
+    /// The method of a problem whose work is counted before it is known whether it can be run.
+    fn or_default(problem: &Problem, info: &DeviceInfo) -> Self {
+        let fp32 = Method::Chains(Shape::of(problem.variant, info));
+        Method::for_problem(problem, info).unwrap_or(fp32)
     }
 
     /// Threads of the launch.
     fn threads(self, info: &DeviceInfo) -> u64 {
         let blocks = match self {
-            Method::Chains => return threads(info),
+            Method::Chains(shape) => return shape.threads(),
             Method::DoubleChains => FMA_F64_BLOCKS_PER_SM,
             Method::Product { tile, .. } => tile.blocks_per_sm,
         };
@@ -192,23 +189,24 @@ impl Kernel for Fma {
     fn pipes(&self, device: &DeviceInfo) -> Vec<Pipe> {
         Pipe::ALL
             .into_iter()
-            .filter(|pipe| Method::of(*pipe, device).is_some())
+            .filter(|pipe| Method::of(*pipe, "", device).is_some())
             .collect()
     }
 
     fn operand_type(&self, problem: &Problem, device: &DeviceInfo) -> &'static str {
-        match Method::of(problem.pipe(), device) {
-            None | Some(Method::Chains) => Storage::F32.id(),
-            Some(Method::DoubleChains) => Storage::F64.id(),
-            Some(Method::Product { tile, .. }) => match tile.format {
-                Format::Bf16 => Storage::Bf16.id(),
-                Format::F16 => Storage::F16.id(),
-                Format::Tf32 => Storage::F32.id(),
-                Format::E4m3 => Storage::Fp8.id(),
-                Format::S8 => Storage::I8.id(),
-                Format::F64 => Storage::F64.id(),
+        let storage = match Method::for_problem(problem, device) {
+            Err(_) | Ok(Method::Chains(_)) => Storage::F32,
+            Ok(Method::DoubleChains) => Storage::F64,
+            Ok(Method::Product { tile, .. }) => match tile.format {
+                Format::Bf16 => Storage::Bf16,
+                Format::F16 => Storage::F16,
+                Format::Tf32 => Storage::F32,
+                Format::E4m3 => Storage::Fp8,
+                Format::S8 => Storage::I8,
+                Format::F64 => Storage::F64,
             },
-        }
+        };
+        storage.id()
     }
 
     fn size_kind(&self) -> SizeKind {
@@ -217,7 +215,8 @@ impl Kernel for Fma {
 
     fn variants(&self, device: DeviceKind) -> &'static [Variant] {
         match device {
-            DeviceKind::Cuda | DeviceKind::Vm => &CUDA,
+            DeviceKind::Cuda => &ilp::CUDA,
+            DeviceKind::Vm => &ilp::VM,
             DeviceKind::Cpu => &CPU,
         }
     }
@@ -252,7 +251,7 @@ impl Kernel for Fma {
         };
         let overhead = match method {
             // Each chain is scaled once at its start and added once at its end.
-            Method::Chains => 2 * u64::from(FMA_CHAINS),
+            Method::Chains(shape) => 2 * shape.chains(),
             Method::DoubleChains => 2 * u64::from(FMA_F64_CHAINS),
             Method::Product { tile, wgmma, .. } => {
                 // Random values are scaled once; accumulators are added once. Integers are counted
@@ -275,8 +274,8 @@ impl Kernel for Fma {
 
     fn work(&self, problem: &Problem, device: &DeviceInfo) -> Result<Work, WorkError> {
         let steps = problem.elements();
-        match Method::of(problem.pipe(), device).unwrap_or(Method::Chains) {
-            Method::Chains => work::fma(threads(device), u64::from(FMA_CHAINS), steps),
+        match Method::or_default(problem, device) {
+            Method::Chains(shape) => work::fma(shape.threads(), shape.chains(), steps),
             method @ Method::DoubleChains => {
                 let per_step = 2 * method.threads(device) * u64::from(FMA_F64_CHAINS);
                 work::peak(per_step, steps, method.threads(device) * method.stored())
@@ -294,7 +293,7 @@ impl Kernel for Fma {
         problem: &Problem,
         device: &DeviceInfo,
     ) -> Result<Vec<OperandSpec>, WorkError> {
-        let method = Method::of(problem.pipe(), device).unwrap_or(Method::Chains);
+        let method = Method::or_default(problem, device);
         Ok(vec![OperandSpec {
             name: "out",
             role: Role::Out,
@@ -313,7 +312,10 @@ impl Kernel for Fma {
             Argument::U64(problem.operand_seed(0)),
         ];
         let (entry, block, shared_bytes) = match method {
-            Method::Chains => ("fma_chains", FMA_BLOCK, 0),
+            Method::Chains(shape) => {
+                shape.check(device)?;
+                (shape.entry, shape.block, 0)
+            }
             Method::DoubleChains => ("fma_chains_f64", PEAK_BLOCK, 0),
             Method::Product { entry, tile, wgmma } => {
                 arguments.push(Argument::U32(filled(problem.data)));
@@ -339,16 +341,16 @@ impl Kernel for Fma {
             .map_err(device::DeviceError::Unsupported)?;
         let (seed, steps) = (bench.problem.operand_seed(0), bench.problem.elements());
         match method {
-            Method::Chains => {
+            Method::Chains(shape) => {
                 run(bench)?;
                 elementwise(bench, 0, |t| Reference {
-                    value: reference(seed, t, steps),
-                    bound: bound(steps),
+                    value: reference(seed, t, shape.chains(), steps),
+                    bound: bound(shape.chains(), steps),
                 })
             }
             Method::DoubleChains => {
                 run(bench)?;
-                in_pairs(bench, |t| chains::double(seed, t, steps))
+                double::check(bench, |t| double::chains(seed, t, steps))
             }
             Method::Product { tile, wgmma, .. } => {
                 let timed = bench.problem.data;
@@ -379,7 +381,7 @@ fn check_product(bench: &mut Bench<'_>, tile: PeakTile, wgmma: bool) -> device::
     let references = product(&bench.problem, tile, wgmma).references();
     let of = |t: u64| references[t as usize % references.len()];
     let check = match tile.format {
-        Format::F64 => in_pairs(bench, of),
+        Format::F64 => double::check(bench, of),
         _ => elementwise(bench, 0, of),
     }?;
     let data = bench.problem.data;
@@ -399,22 +401,55 @@ fn data_name(data: Data) -> &'static str {
     }
 }
 
-/// Checks an output of doubles that are stored as two f32 each, and the guard bands.
-fn in_pairs(bench: &mut Bench<'_>, reference: impl Fn(u64) -> Reference) -> device::Result<Check> {
-    if let Err(reason) = bench.check_guards()? {
-        return Ok(Check::failed(reason));
-    }
-    let mut worst = Worst::NONE;
-    let outcome = bench.inspect(0, 2, |first, piece| {
-        for (pair, halves) in piece.chunks_exact(2).enumerate() {
-            let t = first / 2 + pair as u64;
-            let value = f64::from(halves[0]) + f64::from(halves[1]);
-            worst = worst.or(Worst::of(value, reference(t), t));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpu_kernels::params::{FMA_ADDEND, FMA_MULTIPLIER};
+
+    /// The chains of one thread, step by step in f32, as the kernel computes them.
+    fn step_by_step(seed: u64, t: u64, chains: u64, steps: u64) -> f32 {
+        let mut sum = 0f32;
+        for c in 0..chains {
+            let mut r = uniform(seed, t * chains + c);
+            for _ in 0..steps {
+                r = r.mul_add(FMA_MULTIPLIER, FMA_ADDEND);
+            }
+            sum += r;
         }
-        Ok(())
-    })?;
-    Ok(match outcome {
-        Err(reason) => Check::failed(reason),
-        Ok(()) => worst.judge("pair"),
-    })
+        sum
+    }
+
+    #[test]
+    fn the_closed_form_is_the_sum_of_the_chains() {
+        for chains in [1, 2, 4, 8, 16] {
+            for (t, steps) in [(0, 0), (1, 1), (2, 15), (3, 16), (4, 1000), (5, 20_000)] {
+                let computed = f64::from(step_by_step(9, t, chains, steps));
+                let difference = (computed - reference(9, t, chains, steps)).abs();
+                assert!(
+                    difference <= bound(chains, steps),
+                    "{chains} chains, {steps} steps: {difference} > {}",
+                    bound(chains, steps)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_bound_catches_one_missing_step_while_the_chains_move() {
+        for chains in [1, 16] {
+            for steps in [1, 16, 64, 256] {
+                let missing = (0..100)
+                    .map(|t| {
+                        let computed = f64::from(step_by_step(9, t, chains, steps - 1));
+                        (computed - reference(9, t, chains, steps)).abs()
+                    })
+                    .fold(0.0, f64::max);
+                assert!(
+                    missing > bound(chains, steps),
+                    "{chains} chains, {steps} steps: {missing} <= {}",
+                    bound(chains, steps)
+                );
+            }
+        }
+    }
 }

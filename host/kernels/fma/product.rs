@@ -15,7 +15,7 @@
 //! sum of the absolute values of all summands. Over n steps that is at most
 //! (k + 2) 2^-f P (n / 2 + S).
 
-use super::chains::{TWO_F32, UNIT_ROUNDOFF_F64};
+use super::double::{TWO_F32, UNIT_ROUNDOFF_F64};
 use crate::kernels::Data;
 use crate::kernels::verify::{Reference, UNIT_ROUNDOFF};
 use gpu_kernels::operands::{Format, PEAK_BLOCK, PeakTile, double};

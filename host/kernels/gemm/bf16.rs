@@ -2,11 +2,11 @@
 
 use super::check::{Arithmetic, Unit};
 use super::tiles::{self, Case, TILES, Tile};
-use super::{check, operands, work};
+use super::{check, mma, operands, work};
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::kernels::{
     Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Place, Problem,
-    SizeKind, TensorMap, Variant, stream,
+    SizeKind, Surplus, TensorMap, Variant, stream,
 };
 use crate::roofline::peak::ComputeCapability;
 use crate::roofline::pipe::Pipe;
@@ -19,7 +19,8 @@ use gpu_kernels::params::{
 /// The kernel `gemm-bf16`.
 pub struct GemmBf16;
 
-const CUDA: [Variant; 7] = [
+const CUDA: [Variant; 9] = [
+    mma::VARIANT,
     Variant {
         name: "wgmma",
         summary: "128 x 128 tiles on tensor cores; bulk copies and products take turns",
@@ -41,8 +42,12 @@ const CUDA: [Variant; 7] = [
         summary: "the same with 128 x 192 tiles",
     },
     Variant {
+        name: "flat",
+        summary: "64 x 128 tiles, no clusters, two blocks a multiprocessor",
+    },
+    Variant {
         name: "small",
-        summary: "the same with 64 x 64 tiles and no clusters, three blocks a multiprocessor",
+        summary: "64 x 64 tiles, no clusters, five blocks a multiprocessor",
     },
     Variant {
         name: "auto",
@@ -104,8 +109,8 @@ impl Kernel for GemmBf16 {
         }
     }
 
-    fn runs_on(&self, _: &Variant, device: &DeviceInfo) -> bool {
-        device.compute_capability == Some(WGMMA)
+    fn runs_on(&self, variant: &Variant, device: &DeviceInfo) -> bool {
+        *variant == mma::VARIANT || device.compute_capability == Some(WGMMA)
     }
 
     fn default_sizes(&self, _: DeviceKind) -> &'static str {
@@ -133,7 +138,17 @@ impl Kernel for GemmBf16 {
         operands(problem, Element::Bf16)
     }
 
+    fn surplus(&self, problem: &Problem, _: &DeviceInfo) -> Surplus {
+        match problem.variant == mma::VARIANT.name {
+            true => mma::surplus(problem),
+            false => Surplus::default(),
+        }
+    }
+
     fn preparation(&self, problem: &Problem, info: &DeviceInfo) -> Result<Vec<Launch>, String> {
+        if problem.variant == mma::VARIANT.name {
+            return Ok(Vec::new());
+        }
         let scratch_bytes = layout(problem).end;
         let (m, n, k) = problem.matrix();
         let batch = problem.form.batch;
@@ -167,6 +182,9 @@ impl Kernel for GemmBf16 {
     }
 
     fn launch(&self, problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
+        if problem.variant == mma::VARIANT.name {
+            return mma::launch(problem);
+        }
         if info.compute_capability != Some(WGMMA) {
             return Err(format!(
                 "gemm-bf16 {} needs wgmma, which compute capability 9.0 has; this device is {}",

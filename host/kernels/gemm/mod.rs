@@ -3,11 +3,13 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`bf16`] | `gemm-bf16`: bfloat16 in, f32 sums, bfloat16 or f32 out |
+//! | `mma` | its portable step |
 //! | [`tiles`] | which tile of the kernels, by a cost model |
 //! | [`check`] | verification of a product, also that of `sgemm` |
 
 pub mod bf16;
 pub mod check;
+mod mma;
 mod tiles;
 
 use super::{OperandSpec, Problem, Role};

@@ -2,8 +2,8 @@
 //! every choice on an H200; they need only put the choices in order.
 
 use gpu_kernels::params::{
-    ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_DEPTH, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE,
-    TensorTile,
+    ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_DEPTH, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL,
+    TENSOR_WIDE, TensorTile,
 };
 
 /// A kernel with its tile.
@@ -23,7 +23,7 @@ pub struct Tile {
 }
 
 /// The kernels, in the order of the ladder.
-pub const TILES: [Tile; 6] = [
+pub const TILES: [Tile; 7] = [
     Tile {
         variant: "wgmma",
         entry: "gemm_bf16_one_stage",
@@ -58,6 +58,13 @@ pub const TILES: [Tile; 6] = [
         shape: TENSOR_MIDDLE,
         stays: true,
         efficiency: 0.84,
+    },
+    Tile {
+        variant: "flat",
+        entry: "gemm_bf16_flat",
+        shape: TENSOR_FLAT,
+        stays: true,
+        efficiency: 0.60,
     },
     Tile {
         variant: "small",

@@ -8,6 +8,7 @@
 //! | [`measure`] | timing, cache state, convergence, statistics |
 //! | [`sweep`] | walks a plan: verify, measure, hand each row on |
 //! | [`audit`] | the program checks its own measurements |
+//! | [`crossover`] | predicted crossovers put to the test, from rows only |
 //! | [`mod@count`] | work counted from the PTX that runs, beside the work model |
 //! | [`counters`] | counted work against the hardware's counters |
 //! | [`record`] | the row, its writers and readers |
@@ -33,6 +34,7 @@ pub mod audit;
 pub mod cli;
 pub mod count;
 pub mod counters;
+pub mod crossover;
 pub mod device;
 pub mod figure;
 pub mod kernels;

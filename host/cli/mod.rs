@@ -127,7 +127,7 @@ pub enum Command {
     Ridge(ridge::RidgeArgs),
     /// FLOPs, bytes and arithmetic intensity of a kernel
     Intensity(intensity::IntensityArgs),
-    /// From which N a matrix product should be compute-bound
+    /// From which N a matrix product should be compute-bound, and whether it is
     Crossover(crossover::CrossoverArgs),
     /// Decode and prefill of a language model on a roofline
     Llm(llm::LlmArgs),
@@ -181,7 +181,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
-        Command::Crossover(args) => table(crossover::run(args, &mut out), &mut out),
+        Command::Crossover(args) => crossover::run(args, verbosity, &mut out),
         Command::Llm(args) => table(llm::run(args, &mut out), &mut out),
         Command::Plot(args) => plot::run(args, &mut out, cli.color, verbosity),
         Command::Report(args) => report::run(args, &mut out, verbosity),

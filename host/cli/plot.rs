@@ -21,6 +21,8 @@ pub(super) use load::{load, note_omitted};
       a roofline for a single column, fonts embedded
   rooftrace plot rows.csv -o climb.svg --kind ladder --width 7in
       how far each variant of a kernel gets, over two columns
+  rooftrace plot crossover.csv -o crossover.svg --kind crossover --width 7in
+      where a matrix product becomes compute-bound, and where it was predicted to
   rooftrace plot rows.csv --terminal
       the roofline in this window")]
 pub struct PlotArgs {

@@ -252,15 +252,20 @@ impl Sheet {
         writer.flush()
     }
 
-    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let object = |row: &Vec<Cell>| -> Map<String, Value> {
+    /// Every row as an object with the columns' machine names.
+    #[must_use]
+    pub fn objects(&self) -> Vec<Map<String, Value>> {
+        let object = |row: &Vec<Cell>| {
             let names = self.columns.iter().map(|c| c.0.to_owned());
             names
                 .zip(row.iter().map(|cell| cell.value.clone()))
                 .collect()
         };
-        let objects: Vec<_> = self.rows.iter().map(object).collect();
-        serde_json::to_writer_pretty(&mut *out, &objects)?;
+        self.rows.iter().map(object).collect()
+    }
+
+    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, &self.objects())?;
         writeln!(out)
     }
 }

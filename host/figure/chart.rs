@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::palette::Style;
 
-/// A figure: one or two plots, or bars, under one heading.
+/// A figure: plots, or bars, under one heading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
     /// The heading; none if empty.
@@ -43,9 +43,9 @@ pub struct Plot {
 /// How a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// Dashed: from a datasheet.
+    /// Dashed: from a datasheet, or predicted.
     Datasheet,
-    /// Solid: measured.
+    /// Solid: measured, or fitted to measurements.
     Measured,
     /// Thin and dotted: a guide for the eye.
     Guide,
@@ -67,7 +67,8 @@ pub struct Line {
     pub from: (f64, f64),
     /// Where it ends.
     pub to: (f64, f64),
-    /// Factors by which an interval around it reaches down and up; `(1, 1)` for none.
+    /// Factors by which an interval around it reaches down and up, or of a vertical line left and
+    /// right; `(1, 1)` for none.
     pub band: (f64, f64),
     /// How it looks.
     pub look: Look,

@@ -15,7 +15,7 @@ pub const MAX_WIDTH: f64 = 2880.0;
 pub const SMALL: f64 = 7.0;
 /// Size of axis titles in points.
 pub const NORMAL: f64 = 8.0;
-/// From this width on, two plots stand side by side.
+/// From this width on, two plots stand side by side; more need as much for each.
 const TWO_COLUMNS: f64 = 400.0;
 /// Space around the figure.
 const MARGIN: f64 = 3.0;
@@ -113,7 +113,7 @@ fn heading(scene: &mut Scene, chart: &Chart, top: f64) -> f64 {
 
 fn plots_below(scene: &mut Scene, plots: &[Plot], top: f64, tips: bool) -> f64 {
     let inner = scene.width - 2.0 * MARGIN;
-    let beside = plots.len() > 1 && scene.width >= TWO_COLUMNS;
+    let beside = plots.len() > 1 && scene.width >= TWO_COLUMNS / 2.0 * plots.len() as f64;
     const GUTTER: f64 = 12.0;
     let columns = if beside { plots.len() as f64 } else { 1.0 };
     let each = (inner - GUTTER * (columns - 1.0)) / columns;

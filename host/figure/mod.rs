@@ -8,7 +8,7 @@
 //! | [`select`] | which rows a figure shows |
 //! | [`trace`] | rows that belong together |
 //! | [`roofs`] | the roofs that the rows name |
-//! | [`roofline`], [`throughput`], [`speedup`], [`ladder`] | one kind of figure each |
+//! | [`roofline`], [`throughput`], [`speedup`], [`ladder`], [`crossover`] | one kind of figure each |
 //! | [`mod@chart`], [`axis`] | what a figure shows |
 //! | [`layout`], [`legend`], [`labels`] | a place on paper for everything, without overlap |
 //! | [`mod@scene`] | the drawing |
@@ -21,6 +21,7 @@
 pub mod axis;
 mod bars;
 pub mod chart;
+pub mod crossover;
 pub mod error;
 pub mod font;
 pub mod labels;
@@ -61,6 +62,8 @@ pub enum Kind {
     Speedup,
     /// The climb from a kernel's first variant to its fastest
     Ladder,
+    /// FLOP/s of matrix products over N, where bytes and FLOPs cross, and where they should
+    Crossover,
 }
 
 /// How a figure is made.
@@ -102,6 +105,7 @@ pub fn chart(rows: &[Row], options: &Options) -> Result<Chart, FigureError> {
         Kind::Throughput => throughput::chart(&measured),
         Kind::Speedup => speedup::chart(&measured)?,
         Kind::Ladder => ladder::chart(&measured)?,
+        Kind::Crossover => crossover::chart(&measured)?,
     };
     if let Some(title) = &options.title {
         chart.title.clone_from(title);

@@ -69,8 +69,11 @@ fn draw_plot(out: &mut String, chart: &Chart, plot: &Plot, width: f64) {
             Look::Measured => "thick",
             Look::Guide => "densely dotted",
         };
+        let vertical = line.from.0 == line.to.0;
         let side = match (line.look, line.side) {
-            (Look::Guide, _) => "near start, right",
+            (Look::Guide, _) if vertical => "near start, right",
+            (_, super::chart::Side::Above) if vertical => "near start, left",
+            _ if vertical => "near start, right",
             (_, super::chart::Side::Above) => "above, sloped",
             _ => "below, sloped",
         };

@@ -181,13 +181,21 @@ fn axes(scene: &mut Scene, area: &Area<'_>, vertical: &[super::axis::Tick], left
         .push(title((left + NORMAL * 0.8, middle.1), &area.y.title, -90.0));
 }
 
-/// Intervals around roofs, under everything else.
+/// Intervals around lines, under everything else.
 fn bands(scene: &mut Scene, area: &Area<'_>, lines: &[Line]) {
     for line in lines
         .iter()
         .filter(|line| line.band.0 < 1.0 || line.band.1 > 1.0)
     {
-        let shifted = |(x, y): (f64, f64), factor: f64| area.clamped(area.place((x, y * factor)));
+        let vertical = line.from.0 == line.to.0;
+        let shifted = |(x, y): (f64, f64), factor: f64| {
+            let moved = if vertical {
+                (x * factor, y)
+            } else {
+                (x, y * factor)
+            };
+            area.clamped(area.place(moved))
+        };
         scene.items.push(Item::Area {
             points: vec![
                 shifted(line.from, line.band.0),
@@ -364,11 +372,14 @@ fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot>
             row(below, 2.0),
         ],
     };
-    let room = (whole - length).max(0.0);
+    // Where a label begins that ends a little before the line: before its beginning, if the line
+    // is shorter, for beyond its end is often the edge of the plot.
+    let last = whole - length - 4.0;
+    let first = last.min(0.0);
     let mut spots = Vec::new();
     for off in sides {
         for i in 0..=24 {
-            let start = (room - 4.0).max(0.0) * (1.0 - f64::from(i) / 24.0);
+            let start = first + (last - first) * (1.0 - f64::from(i) / 24.0);
             spots.push(Spot {
                 // Up, seen from the base line, is (unit.1, -unit.0).
                 at: (

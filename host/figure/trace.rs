@@ -33,8 +33,9 @@ fn parts(row: &Row) -> [String; PARTS] {
         text(&row.storage),
         row.beta
             .map_or(String::new(), |beta| format!("beta {beta}")),
+        // One trace, though a batch that fills the card is another number at every size.
         if row.batch > 1 {
-            format!("batch {}", row.batch)
+            "batched".to_owned()
         } else {
             String::new()
         },
@@ -181,6 +182,9 @@ pub fn tip(name: &str, row: &Row) -> String {
         text.push_str("; ");
         text.push_str(&part);
     };
+    if row.batch > 1 {
+        add(format!("batch {}", row.batch));
+    }
     if let Some(rate) = flop_rate(row) {
         add(engineering(rate, "FLOP/s"));
     }
@@ -225,6 +229,15 @@ mod tests {
         let groups = groups(&rows.iter().collect::<Vec<_>>());
         let names: Vec<&str> = groups.iter().map(|g| g.name.as_str()).collect();
         assert_eq!(names, ["copy v", "triad v"]);
+    }
+
+    #[test]
+    fn batches_of_every_size_are_one_trace_beside_single_problems() {
+        let mut rows = [16, 32, 16, 32].map(|n| row("sgemm", n, Cache::Cold));
+        (rows[2].batch, rows[3].batch) = (64, 16);
+        let groups = groups(&rows.iter().collect::<Vec<_>>());
+        let names: Vec<&str> = groups.iter().map(|g| g.name.as_str()).collect();
+        assert_eq!(names, ["sgemm v", "sgemm v batched"]);
     }
 
     #[test]

@@ -2,6 +2,9 @@
 //! a real one, on the CPU.
 
 mod bad_input;
+#[path = "../figure/crossing.rs"]
+mod crossing;
+mod crossover;
 // Devices that are always full, small file systems and signals, as Linux has them.
 #[cfg(target_os = "linux")]
 mod files;

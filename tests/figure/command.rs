@@ -27,7 +27,7 @@ fn each_extension_gives_its_format() {
         ("a.tex", b"% Needs"),
         ("A.SVG", b"<?xml"),
     ] {
-        for kind in ["roofline", "throughput", "speedup", "ladder"] {
+        for kind in ["roofline", "throughput", "speedup", "ladder", "crossover"] {
             let out = folder.path().join(name);
             rooftrace()
                 .arg("plot")
@@ -336,6 +336,27 @@ fn kinds_say_what_they_need() {
         .stderr(
             contains("--kind speedup needs rows with a baseline")
                 .and(contains("--baseline cublas")),
+        );
+}
+
+#[test]
+fn a_crossover_needs_matrix_products() {
+    let folder = tempfile::tempdir().unwrap();
+    let vectors: Vec<Row> = sample::sweep()
+        .into_iter()
+        .filter(|row| row.kernel != "sgemm")
+        .collect();
+    let rows = csv(folder.path(), "rows.csv", &vectors);
+    rooftrace()
+        .arg("plot")
+        .arg(&rows)
+        .args(["--kind", "crossover", "-o"])
+        .arg(folder.path().join("a.svg"))
+        .assert()
+        .code(2)
+        .stderr(
+            contains("--kind crossover needs rows of square matrix products")
+                .and(contains("rooftrace crossover sgemm --device cuda")),
         );
 }
 

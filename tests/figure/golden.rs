@@ -1,6 +1,6 @@
 //! Golden figures: the whole SVG, and its words apart, so that a change of either is seen.
 
-use crate::sample;
+use crate::{crossing, sample};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use rooftrace::figure::{Kind, Options, scene, svg};
@@ -64,6 +64,30 @@ fn speedup_in_a_column() {
 #[test]
 fn ladder_in_a_column() {
     check("ladder", &sample::ladder(), Kind::Ladder, 3.5);
+}
+
+#[test]
+fn crossover_over_two_columns() {
+    let rows = crossing::SGEMM.rows();
+    check("crossover", &rows, Kind::Crossover, 7.0);
+}
+
+#[test]
+fn a_crossover_says_both_crossings_and_the_verdict() {
+    let drawn = drawn(&crossing::SGEMM.rows(), Kind::Crossover, 7.0);
+    let words = words(&drawn);
+    for part in [
+        "predicted 121",
+        "observed 11",
+        "asymptote 4.0",
+        "asymptote 58.",
+        "roof 66.4 TFLOP/s",
+        "sgemm auto, batches that fill the card",
+        "sgemm auto, one problem",
+        "Prediction confirmed: observed over predicted is 0.9",
+    ] {
+        assert!(words.contains(part), "{part} is not in\n{words}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Nothing is cut off, and no words cover others.
 
-use crate::sample;
+use crate::{crossing, sample};
 use rooftrace::figure::scene::{Anchor, Item, Scene, Text};
 use rooftrace::figure::{Kind, Options, font, scene};
 use rooftrace::record::Row;
@@ -94,6 +94,10 @@ fn samples() -> Vec<(&'static str, Vec<Row>)> {
         ("many", sample::many(40)),
         ("devices", both.concat()),
         ("one", sample::sweep()[..1].to_vec()),
+        (
+            "crossing",
+            [crossing::SGEMM.rows(), crossing::MIXED.rows()].concat(),
+        ),
     ]
 }
 
@@ -105,6 +109,7 @@ fn words_are_legible_whole_and_apart_at_every_width() {
             Kind::Throughput,
             Kind::Speedup,
             Kind::Ladder,
+            Kind::Crossover,
         ] {
             for inches in [3.5, 5.0, 7.0] {
                 let options = Options {

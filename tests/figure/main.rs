@@ -1,6 +1,7 @@
 //! Figures: what they say, how they look, what they refuse.
 
 mod command;
+mod crossing;
 mod golden;
 mod layout;
 mod page;

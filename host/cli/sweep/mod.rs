@@ -26,7 +26,7 @@ use crate::device::{DeviceInfo, DeviceKind};
 use crate::record::{self, Envelope, Identity, OnExisting, Resume, Row};
 use crate::roofline::db::Database;
 use crate::sweep::roofs::{PipeRoofs, Rate, Roofs};
-use crate::sweep::{self, Budget, Observer, Outcome, Point, Stop};
+use crate::sweep::{self, Budget, Observer, Outcome, Plan, Point, Stop};
 use request::Request;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +39,40 @@ use view::View;
 /// points that failed.
 pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let request = Request::parse(args)?;
+    measure(&request, &Request::plan, verbosity, Shown::Table)?.conclusion
+}
+
+/// Makes the plan of a request for a device.
+pub(super) type Planner<'a> = &'a dyn Fn(&Request, &DeviceInfo, Database) -> Result<Plan, CliError>;
+
+/// What of a sweep is shown on stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// A line for each row, unless the rows themselves go there.
+    Table,
+    /// Nothing: another command writes what it makes of the rows.
+    Nothing,
+}
+
+/// What a sweep left.
+pub(super) struct Measured {
+    /// Where the rows are.
+    pub(super) rows: record::Destination,
+    /// Points that failed, if any; their rows are there too.
+    pub(super) conclusion: Result<(), CliError>,
+}
+
+/// Measures the points that `planner` makes of a request.
+///
+/// # Errors
+/// Bad input before anything is measured; a file that cannot be written; an interruption; a
+/// device that is lost.
+pub(super) fn measure(
+    request: &Request,
+    planner: Planner<'_>,
+    verbosity: Verbosity,
+    shown: Shown,
+) -> Result<Measured, CliError> {
     let database = Database::load(request.spec.as_deref()).map_err(CommandError::from)?;
     let ptx = request
         .ptx
@@ -53,7 +87,7 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
 
     let mut opened = super::open_device(request.device, ptx)?;
     let info = opened.device.info().clone();
-    let mut plan = request.plan(&info, database)?;
+    let mut plan = planner(request, &info, database)?;
     if request.baseline {
         plan.baseline = Some(opened.device.open_baseline()?);
     }
@@ -74,7 +108,8 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     };
 
     let rows_on_stdout = matches!(out, record::Destination::Stdout);
-    let view = View::new(verbosity, rows_on_stdout, plan.points.len());
+    let silent = rows_on_stdout || shown == Shown::Nothing;
+    let view = View::new(verbosity, silent, plan.points.len());
     if let Some(reason) = &opened.fallback {
         view.notice(&format!(
             "measuring the CPU ({}, {} threads), because no GPU was found: {reason}",
@@ -99,7 +134,13 @@ pub fn run(args: &SweepArgs, verbosity: Verbosity) -> Result<(), CliError> {
     {
         view.notice(&format!("{written} rows in {}", path.display()));
     }
-    conclude(outcome, &out, &view)
+    match conclude(outcome, &out, &view) {
+        conclusion @ (Ok(()) | Err(CliError::Failed(_))) => Ok(Measured {
+            rows: out,
+            conclusion,
+        }),
+        Err(error) => Err(error),
+    }
 }
 
 /// Sets a flag on SIGINT and SIGTERM; a second signal ends the program at once.

@@ -30,16 +30,16 @@ const COLUMNS: [(&str, usize); 11] = [
 /// What a person sees of a sweep.
 pub(super) struct View {
     verbosity: Verbosity,
-    /// Rows go to stdout: the table would mix with them.
-    rows_on_stdout: bool,
+    /// Something else goes to stdout: the table would mix with it.
+    silent: bool,
     bar: ProgressBar,
     /// What was shown, for the picture at the end.
     rows: Vec<Row>,
 }
 
 impl View {
-    /// A view of a sweep of `points` points.
-    pub(super) fn new(verbosity: Verbosity, rows_on_stdout: bool, points: usize) -> Self {
+    /// A view of a sweep of `points` points; `silent` leaves stdout to others.
+    pub(super) fn new(verbosity: Verbosity, silent: bool, points: usize) -> Self {
         // Drawn on stderr, and only if that is a terminal.
         let bar = match verbosity {
             Verbosity::Quiet => ProgressBar::hidden(),
@@ -52,7 +52,7 @@ impl View {
         }
         View {
             verbosity,
-            rows_on_stdout,
+            silent,
             bar,
             rows: Vec::new(),
         }
@@ -175,7 +175,7 @@ impl View {
 
     /// Whether nothing of the table is shown.
     fn is_silent(&self) -> bool {
-        self.rows_on_stdout || self.verbosity == Verbosity::Quiet
+        self.silent || self.verbosity == Verbosity::Quiet
     }
 
     /// A finished row.

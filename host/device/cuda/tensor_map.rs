@@ -43,8 +43,8 @@ pub(super) fn encode(map: &TensorMap, address: u64) -> Result<[u64; WORDS], Stri
     const PLAIN: c_int = 0;
     /// `CU_TENSOR_MAP_SWIZZLE_128B`
     const SWIZZLE_128: c_int = 3;
-    /// `CU_TENSOR_MAP_L2_PROMOTION_L2_256B`
-    const PROMOTE_256: c_int = 3;
+    /// `CU_TENSOR_MAP_L2_PROMOTION_L2_128B`
+    const PROMOTE_128: c_int = 2;
     /// `CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE`: zeros.
     const ZEROS: c_int = 0;
     let bytes = map.element.bytes();
@@ -67,7 +67,7 @@ pub(super) fn encode(map: &TensorMap, address: u64) -> Result<[u64; WORDS], Stri
             [1, 1, 1].as_ptr(),
             PLAIN,
             SWIZZLE_128,
-            PROMOTE_256,
+            PROMOTE_128,
             ZEROS,
         )
     };

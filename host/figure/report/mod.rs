@@ -169,7 +169,12 @@ fn figures(out: &mut String, rows: &[Row], across_devices: bool) {
         (Kind::Throughput, "Throughput"),
         (Kind::Ladder, "Variants"),
         (Kind::Speedup, "Speedup"),
+        (Kind::Crossover, "Crossover"),
     ] {
+        // Single problems cannot tell where the roofs meet.
+        if kind == Kind::Crossover && rows.iter().all(|row| row.batch <= 1) {
+            continue;
+        }
         let options = Options {
             kind,
             width: WIDTH,

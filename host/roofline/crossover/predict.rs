@@ -1,13 +1,13 @@
-//! The crossover: the problem size at which a kernel's intensity reaches the ridge point.
+//! Predicts where a kernel crosses the ridge point.
 //!
 //! A square matrix product performs 2N^3 FLOPs over (bits / 8) N^2 bytes, where `bits` adds
 //! the widths of A, B, the result and, if it is read, C. Its intensity is 16 N / bits, so it
 //! reaches the ridge point at N* = ridge x bits / 16: eight times the ridge point in fp32
 //! with C read, six times without, four and three times in 16-bit storage.
 
-use super::model::Roofline;
-use super::pipe::Pipe;
-use super::work::{GemmStorage, Storage};
+use crate::roofline::model::Roofline;
+use crate::roofline::pipe::Pipe;
+use crate::roofline::work::{GemmStorage, Storage};
 
 /// Where a kernel crosses the ridge point.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -62,6 +62,23 @@ impl<const UNIT: u32> Copier<UNIT> {
         (t / Self::B_LANES, t % Self::B_LANES * UNIT)
     }
 
+    /// Closes the group of the copies that were started. Single elements are moved by loads and
+    /// stores, for which the barriers are enough.
+    #[inline(always)]
+    pub fn commit() {
+        if UNIT != 1 {
+            copy_async::commit();
+        }
+    }
+
+    /// Waits until at most `PENDING` groups are under way.
+    #[inline(always)]
+    pub fn wait<const PENDING: u32>() {
+        if UNIT != 1 {
+            copy_async::wait::<PENDING>();
+        }
+    }
+
     /// Copies that follow each other; single elements, which take a register each on their way, not
     /// all at once.
     #[inline(always)]

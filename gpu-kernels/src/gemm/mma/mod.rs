@@ -18,7 +18,7 @@ mod output;
 use super::walk::{Place, Walk};
 use crate::gpu::thread;
 use crate::params::{MMA, RASTER_ROWS};
-use crate::ptx::{copy_async, shared};
+use crate::ptx::shared;
 use copy::Copier;
 use fragment::{Reader, Sums};
 
@@ -58,10 +58,10 @@ unsafe fn compute<const UNIT: u32>(operands: Operands, place: Place) {
     while filled < MMA.stages {
         // SAFETY: the stage is not used yet.
         unsafe { copier.start(filled) };
-        copy_async::commit();
+        Copier::<UNIT>::commit();
         filled += 1;
     }
-    copy_async::wait::<{ AHEAD + 1 }>();
+    Copier::<UNIT>::wait::<{ AHEAD + 1 }>();
     thread::sync_threads();
     let reader = Reader::new(base);
     let mut sums = Sums::zero();
@@ -74,13 +74,13 @@ unsafe fn compute<const UNIT: u32>(operands: Operands, place: Place) {
         // SAFETY: this k tile is complete since the barrier before.
         let second = unsafe { reader.load(stage, 1) };
         sums.multiply(&fragments);
-        copy_async::wait::<AHEAD>();
+        Copier::<UNIT>::wait::<AHEAD>();
         // The next k tile is complete, and nobody reads this one any more.
         thread::sync_threads();
         // SAFETY: as said; past the last k tile zeros are copied, and what is read is not used.
         unsafe {
             copier.start(stage);
-            copy_async::commit();
+            Copier::<UNIT>::commit();
             fragments = reader.load(following, 0);
         }
         sums.multiply(&second);
@@ -88,7 +88,7 @@ unsafe fn compute<const UNIT: u32>(operands: Operands, place: Place) {
         tile += 1;
     }
     // No copy outlives the block.
-    copy_async::wait::<0>();
+    Copier::<UNIT>::wait::<0>();
     // SAFETY: C is the launch's.
     unsafe { output::write::<UNIT>(&operands, &sums, place) };
 }

@@ -213,8 +213,9 @@ pub const TENSOR_DEPTH: u32 = 64;
 pub const PANEL_COLUMNS: u32 = 64;
 /// Bytes of 64 rows of a panel.
 pub const PANEL_BYTES: u32 = 64 * 128;
-/// Rows of tiles that are walked together before the next column.
-pub const TENSOR_GROUP: u32 = 8;
+/// Rows of C that are walked together, column by column, before the next ones: about as many as the
+/// columns that all multiprocessors have under way then, for the least that they fetch.
+pub const TENSOR_BAND: u32 = 2048;
 
 /// Elements of bfloat16 in 16 bytes, of which rows are made that bulk copies take.
 pub const ROW_ELEMENTS: u64 = 8;
@@ -329,13 +330,22 @@ pub const TENSOR_MIDDLE: TensorTile = TensorTile {
     ..TENSOR_WIDE
 };
 
+/// Depth of a k tile in TF32: 128 bytes of f32.
+pub const TENSOR_TF32_DEPTH: u32 = 32;
+
+/// The tile of TF32, transposed: [`TensorTile::m`] are columns of C, `n` rows.
+pub const TENSOR_TF32: TensorTile = TensorTile {
+    staged: 0,
+    ..SPECIALISED
+};
+
 /// For middling products.
 pub const TENSOR_FLAT: TensorTile = TensorTile {
     consumers: 1,
     producers: 32,
     n: 128,
     stages: 4,
-    cluster: 1,
+    cluster: 2,
     staged: 2,
     blocks_per_sm: 2,
 };
@@ -505,10 +515,13 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_small", TENSOR_SMALL),
     tensor_entry("gemm_bf16_specialised", SPECIALISED),
     tensor_entry("gemm_bf16_wide", TENSOR_WIDE),
+    tensor_entry("gemm_tf32_transposed", TENSOR_TF32),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),
     entry("mix_vector", STREAM_BLOCK, 16, true),
+    entry("narrow_rows_bf16", SUPPORT_BLOCK, 8, false),
     entry("pad_rows_16", SUPPORT_BLOCK, 8, false),
+    entry("pad_rows_32", SUPPORT_BLOCK, 8, false),
     entry("saxpy_scalar", SCALAR_BLOCK, 8, true),
     entry("saxpy_vector", STREAM_BLOCK, 16, true),
     tile_entry("sgemm_flat", FLAT),

@@ -2,7 +2,6 @@
 //! clock probe.
 
 use crate::gpu::thread;
-use crate::params::ROW_ELEMENTS;
 use crate::ptx::global;
 use crate::ptx::special::{clock64, globaltimer};
 use crate::random::{bf16_bits, integer, sign, uniform};
@@ -48,37 +47,55 @@ fills! {
     fill_signs_bf16: u16, seed: u64, one_in: u32 => |i| bf16_bits(sign(seed, i, one_in));
 }
 
-kernel! {
-    /// Copies `rows` rows of `columns` 16-bit elements to `scratch`, `offset` bytes from its start,
-    /// with zeros behind each row up to `pitch` elements, a multiple of eight.
-    ///
-    /// # Safety
-    /// `from` and `scratch` hold the elements, the latter 16-byte aligned.
-    pub unsafe fn pad_rows_16(
-        from: *const u16, scratch: *mut u8, offset: u64, rows: u64, columns: u32, pitch: u32,
-    ) {
-        let units = pitch / ROW_ELEMENTS as u32;
-        // SAFETY: `offset` lies in the scratch memory.
-        let to = unsafe { scratch.add(offset as usize) };
-        grid_stride(rows as usize * units as usize, |i| {
-            let i = i as u64;
-            let row = i.checked_div(u64::from(units)).unwrap_or(0);
-            let first = (i - row * u64::from(units)) as u32 * ROW_ELEMENTS as u32;
-            let mut words = [0u32; 4];
-            for (word, pair) in words.iter_mut().enumerate() {
-                for half in 0..2 {
-                    let column = first + 2 * word as u32 + half;
-                    if column < columns {
-                        let at = (row * u64::from(columns)) as usize + column as usize;
-                        // SAFETY: the element lies in its row.
-                        *pair |= u32::from(unsafe { *from.add(at) }) << (16 * half);
-                    }
+/// Defines a kernel that copies rows to the scratch memory, in units of 16 bytes.
+macro_rules! row_copies {
+    ($($(#[$doc:meta])* $name:ident: $from:ty, $unit:literal, |$element:ident, $lane:ident| ($word:expr, $bits:expr);)*) => {
+        $(
+            kernel! {
+                $(#[$doc])*
+                ///
+                /// `rows` rows of `columns` elements go to `scratch`, `offset` bytes from its
+                /// start, with zeros behind each row up to `pitch` elements: whole units.
+                ///
+                /// # Safety
+                /// `from` and `scratch` hold the elements, the latter 16-byte aligned.
+                pub unsafe fn $name(
+                    from: *const $from, scratch: *mut u8, offset: u64, rows: u64, columns: u32,
+                    pitch: u32,
+                ) {
+                    let units = u64::from(pitch / $unit);
+                    // SAFETY: `offset` lies in the scratch memory.
+                    let to = unsafe { scratch.add(offset as usize) }.cast::<f32>();
+                    grid_stride((rows * units) as usize, |i| {
+                        let row = (i as u64).checked_div(units).unwrap_or(0);
+                        let first = (i as u64 - row * units) as u32 * $unit;
+                        let mut words = [0u32; 4];
+                        for $lane in 0..$unit {
+                            let column = first + $lane;
+                            if column < columns {
+                                let at = (row * u64::from(columns)) as usize + column as usize;
+                                // SAFETY: the element lies in its row.
+                                let $element = unsafe { *from.add(at) };
+                                words[$word as usize] |= $bits;
+                            }
+                        }
+                        // SAFETY: unit i of the scratch rows.
+                        unsafe { global::store_v4(to.add(4 * i), words.map(f32::from_bits)) }
+                    });
                 }
             }
-            // SAFETY: unit i of the scratch rows.
-            unsafe { global::store_v4(to.cast::<f32>().add(i as usize * 4), words.map(f32::from_bits)) }
-        });
-    }
+        )*
+    };
+}
+
+row_copies! {
+    /// Copies 16-bit elements.
+    pad_rows_16: u16, 8, |element, lane| (lane / 2, u32::from(element) << (16 * (lane % 2)));
+    /// Copies 32-bit elements.
+    pad_rows_32: u32, 4, |element, lane| (lane, element);
+    /// Rounds f32 elements to bfloat16.
+    narrow_rows_bf16: f32, 8, |element, lane|
+        (lane / 2, u32::from(bf16_bits(element)) << (16 * (lane % 2)));
 }
 
 kernel! {

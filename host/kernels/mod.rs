@@ -132,6 +132,10 @@ pub enum Library {
     Sgemm,
     /// cuBLAS's `gemmEx` on bfloat16.
     GemmBf16,
+    /// cuBLAS's `gemmEx` on f32, multiplied in TF32.
+    GemmTf32,
+    /// cuBLAS's `gemmEx` on f32, multiplied in bfloat16.
+    GemmMixed,
 }
 
 impl Library {
@@ -139,7 +143,7 @@ impl Library {
     pub fn column(self, cublas: &str) -> String {
         match self {
             Library::Copy => "cuMemcpyDtoDAsync".to_owned(),
-            Library::Saxpy | Library::Sgemm | Library::GemmBf16 => cublas.to_owned(),
+            _ => cublas.to_owned(),
         }
     }
 }
@@ -288,7 +292,9 @@ impl KernelId {
             KernelId::Fma => &fma::Fma,
             KernelId::Mix => &mix::Mix,
             KernelId::Sgemm => &sgemm::Sgemm,
-            KernelId::GemmBf16 => &gemm::bf16::GemmBf16,
+            KernelId::GemmBf16 => &gemm::kernels::BF16,
+            KernelId::GemmTf32 => &gemm::kernels::TF32,
+            KernelId::GemmMixed => &gemm::kernels::MIXED,
         }
     }
 }

@@ -23,11 +23,15 @@ pub enum KernelId {
     Sgemm,
     /// C = A @ B + C, bfloat16 on tensor cores
     GemmBf16,
+    /// C = A @ B + C, f32 multiplied in TF32 on tensor cores
+    GemmTf32,
+    /// C = A @ B + C, f32 multiplied in bfloat16 on tensor cores
+    GemmMixed,
 }
 
 impl KernelId {
     /// All of them.
-    pub const ALL: [KernelId; 7] = [
+    pub const ALL: [KernelId; 9] = [
         KernelId::Copy,
         KernelId::Saxpy,
         KernelId::Triad,
@@ -35,6 +39,8 @@ impl KernelId {
         KernelId::Mix,
         KernelId::Sgemm,
         KernelId::GemmBf16,
+        KernelId::GemmTf32,
+        KernelId::GemmMixed,
     ];
 
     /// Name on the command line and in the column `kernel`.
@@ -47,6 +53,8 @@ impl KernelId {
             KernelId::Mix => "mix",
             KernelId::Sgemm => "sgemm",
             KernelId::GemmBf16 => "gemm-bf16",
+            KernelId::GemmTf32 => "gemm-tf32",
+            KernelId::GemmMixed => "gemm-mixed",
         }
     }
 }

@@ -5,7 +5,7 @@ use super::ring::{Ring, Stage};
 use super::walk::{Place, Walk};
 use super::{Products, Tile, output};
 use crate::gpu::thread;
-use crate::params::{ONE_STAGE, PIPELINED, TENSOR_GROUP, TensorTile};
+use crate::params::{ONE_STAGE, PIPELINED, TensorTile};
 use crate::ptx::wgmma::{self, Sums, Sums128};
 use crate::ptx::{bulk_tensor, mbarrier};
 
@@ -19,7 +19,7 @@ unsafe fn run<T: Tile>(products: Products) {
     let TensorTile { stages, n, .. } = T::TILE;
     let (all, block) = (thread::grid_dim_x(), thread::block_idx_x());
     let index = thread::thread_idx_x();
-    let mut walk = Walk::new(products.extent(), [T::TILE.m(), n], TENSOR_GROUP, block, all);
+    let mut walk = Walk::new(products.extent(), [T::TILE.m(), n], block, all);
     let Some(place) = walk.next() else { return };
     let ring = Ring::new();
     let depth = products.depth();
@@ -84,7 +84,7 @@ unsafe fn run<T: Tile>(products: Products) {
         );
         if thread == 0 {
             // Shared memory is read until then.
-            bulk_tensor::wait();
+            bulk_tensor::wait_read::<0>();
         }
     }
 }

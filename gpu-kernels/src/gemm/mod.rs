@@ -1,4 +1,5 @@
-//! `gemm-bf16`: C = A @ B + beta C on tensor cores, row-major, for `sm_90a`.
+//! `gemm-bf16` and `gemm-tf32`: C = A @ B + beta C on tensor cores, row-major: for `sm_90a`, but for
+//! [`mma`].
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -7,6 +8,7 @@
 //! | [`output`] | C: from registers to memory |
 //! | [`first`] | the ladder's first steps: every warp waits, then multiplies |
 //! | [`mma`] | the portable first step: `mma.sync`, for every target |
+//! | [`tf32`] | `gemm-tf32`, of the same parts |
 //! | [`specialised`] | one warp copies, the others multiply; persistent blocks, clusters |
 //!
 //! A k tile is 64 deep: 128 bytes of A's rows. A lies in shared memory with its rows along k, B as
@@ -21,6 +23,8 @@ mod output;
 mod ring;
 #[cfg(sm_90a)]
 mod specialised;
+#[cfg(sm_90a)]
+mod tf32;
 mod walk;
 
 #[cfg(sm_90a)]

@@ -65,13 +65,15 @@ unsafe fn through_shared<T: Tile>(
     let panels = T::TILE.n / PANEL_COLUMNS;
     for panel in 0..panels {
         let slot = panel % T::TILE.staged;
-        if slot == 0 {
-            // The panels before must have been read.
-            if thread == 0 {
-                bulk_tensor::wait_read();
+        // The panel that was here must have been read; those after it may still be.
+        if thread == 0 {
+            match T::TILE.staged {
+                1 => bulk_tensor::wait_read::<0>(),
+                2 => bulk_tensor::wait_read::<1>(),
+                _ => bulk_tensor::wait_read::<2>(),
             }
-            warpgroup::sync(barrier);
         }
+        warpgroup::sync(barrier);
         let first = panel * STEPS;
         let to = staged + slot * PANEL_BYTES + own_row * 128;
         for pair in 0..STEPS / 2 {
@@ -88,18 +90,17 @@ unsafe fn through_shared<T: Tile>(
             // SAFETY: inside this warpgroup's panel; only this lane's row.
             unsafe { store_4(to + chunk * 16, four) };
         }
-        if slot + 1 == T::TILE.staged || panel + 1 == panels {
-            fence::shared_written();
-            warpgroup::sync(barrier);
-            if thread == 0 {
-                for full in 0..=slot {
-                    let column = place.column + (panel - slot + full) * PANEL_COLUMNS;
-                    let at = [column, place.row, place.matrix];
-                    // SAFETY: the panel is complete and visible.
-                    unsafe { bulk_tensor::store(products.c_map, at, staged + full * PANEL_BYTES) };
-                }
-                bulk_tensor::commit();
-            }
+        fence::shared_written();
+        warpgroup::sync(barrier);
+        if thread == 0 {
+            let at = [
+                place.column + panel * PANEL_COLUMNS,
+                place.row,
+                place.matrix,
+            ];
+            // SAFETY: the panel is complete and visible.
+            unsafe { bulk_tensor::store(products.c_map, at, staged + slot * PANEL_BYTES) };
+            bulk_tensor::commit();
         }
     }
 }
@@ -140,6 +141,11 @@ pub unsafe fn old_pairs<T: Tile>(products: &Products, place: Place, thread: u32)
 #[inline(always)]
 unsafe fn directly<T: Tile>(products: &Products, sums: &T::Sums, place: Place, thread: u32) {
     let (row, column) = own(place, thread);
+    if products.flags & OUT_F32 != 0 && products.n.is_multiple_of(2) {
+        // SAFETY: as the caller vouches.
+        unsafe { pairs_of_f32::<T>(products, sums, place.matrix, row, column) };
+        return;
+    }
     for step in 0..T::TILE.n / STEP {
         let four = sums.columns(step as usize);
         for quarter in 0..4 {
@@ -149,6 +155,51 @@ unsafe fn directly<T: Tile>(products: &Products, sums: &T::Sums, place: Place, t
                 let at = element(products, place.matrix, row, column);
                 // SAFETY: the element lies inside C.
                 unsafe { write_element(products, at, four[quarter as usize]) };
+            }
+        }
+    }
+}
+
+/// Writes pairs of f32, which are aligned because rows have an even number of elements. What is
+/// added to several of them is asked for together.
+///
+/// # Safety
+/// As for [`write`]; `row` and `column` are the thread's own.
+#[inline(always)]
+unsafe fn pairs_of_f32<T: Tile>(
+    products: &Products,
+    sums: &T::Sums,
+    matrix: u32,
+    row: u32,
+    column: u32,
+) {
+    /// Steps whose part of C is asked for together.
+    const AHEAD: u32 = 4;
+    let reads = products.flags & READS_C != 0;
+    let base = element(products, matrix, row, column);
+    let base = products.c.cast::<f32>().wrapping_add(base);
+    let below = 8 * products.n as usize;
+    let inside =
+        |lower: u32, step: u32| row + 8 * lower < products.m && column + step * STEP < products.n;
+    let address =
+        |lower: u32, step: u32| base.wrapping_add(lower as usize * below + (step * STEP) as usize);
+    for group in 0..T::TILE.n / STEP / AHEAD {
+        let mut old = [[0.0; 2]; 2 * AHEAD as usize];
+        for i in 0..2 * AHEAD {
+            let (lower, step) = (i % 2, group * AHEAD + i / 2);
+            if reads && inside(lower, step) {
+                // SAFETY: a pair inside C.
+                old[i as usize] = unsafe { global::load_v2(address(lower, step)) };
+            }
+        }
+        for i in 0..2 * AHEAD {
+            let (lower, step) = (i % 2, group * AHEAD + i / 2);
+            if inside(lower, step) {
+                let four = sums.columns(step as usize);
+                let at = 2 * lower as usize;
+                let [x, y] = old[i as usize];
+                // SAFETY: as above; nobody else writes it.
+                unsafe { global::store_v2(address(lower, step), [four[at] + x, four[at + 1] + y]) };
             }
         }
     }
@@ -190,7 +241,7 @@ fn own(place: Place, thread: u32) -> (u32, u32) {
 
 /// Index of an element of C.
 #[inline(always)]
-fn element(products: &Products, matrix: u32, row: u32, column: u32) -> usize {
+pub fn element(products: &Products, matrix: u32, row: u32, column: u32) -> usize {
     (u64::from(matrix) * u64::from(products.m) + u64::from(row)) as usize * products.n as usize
         + column as usize
 }

@@ -72,13 +72,15 @@ impl Ring {
         fence::barriers_made();
     }
 
+    /// Address of the operand of which every warpgroup reads its own 64 rows.
     #[inline(always)]
-    fn a<T: Tile>(&self, stage: Stage) -> u32 {
+    pub fn rows<T: Tile>(&self, stage: Stage) -> u32 {
         self.base + stage.index * T::TILE.a_bytes()
     }
 
+    /// Address of the operand that all warpgroups read.
     #[inline(always)]
-    fn b<T: Tile>(&self, stage: Stage) -> u32 {
+    pub fn columns<T: Tile>(&self, stage: Stage) -> u32 {
         self.base + T::TILE.stages * T::TILE.a_bytes() + stage.index * T::TILE.b_bytes()
     }
 
@@ -125,10 +127,16 @@ impl Ring {
         // SAFETY: the addresses are those of a stage that nobody reads; its barriers are made.
         unsafe {
             mbarrier::arrive_expecting(full, T::TILE.stage_bytes());
-            bulk_tensor::load(self.a::<T>(stage), products.a, [k, row, place.matrix], full);
+            bulk_tensor::load(
+                self.rows::<T>(stage),
+                products.a,
+                [k, row, place.matrix],
+                full,
+            );
             for panel in 0..n / PANEL_COLUMNS {
                 let part = rank * (TENSOR_DEPTH / cluster);
-                let to = self.b::<T>(stage) + panel * PANEL_BYTES + rank * (PANEL_BYTES / cluster);
+                let to =
+                    self.columns::<T>(stage) + panel * PANEL_BYTES + rank * (PANEL_BYTES / cluster);
                 let from = [place.column + panel * PANEL_COLUMNS, k + part, place.matrix];
                 if cluster == 1 {
                     bulk_tensor::load(to, products.b, from, full);
@@ -150,8 +158,8 @@ impl Ring {
         const SLICE: u32 = 16;
         /// Bytes of a row of a tile.
         const ROW: u32 = 128;
-        let a = Descriptor::along_k(self.a::<T>(stage) + warpgroup * (64 * ROW));
-        let b = Descriptor::across_k(self.b::<T>(stage), PANEL_BYTES);
+        let a = Descriptor::along_k(self.rows::<T>(stage) + warpgroup * (64 * ROW));
+        let b = Descriptor::across_k(self.columns::<T>(stage), PANEL_BYTES);
         for slice in 0..TENSOR_DEPTH / SLICE {
             // SAFETY: as the caller vouches.
             unsafe {

@@ -7,7 +7,7 @@ use super::walk::{Place, Walk};
 use super::{Products, Tile, output};
 use crate::gpu::thread;
 use crate::params::{
-    SPECIALISED, TENSOR_FLAT, TENSOR_GROUP, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE, TensorTile,
+    SPECIALISED, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE, TensorTile,
 };
 use crate::ptx::wgmma::{self, Sums, Sums64, Sums128, Sums192, Sums256};
 use crate::ptx::{bulk_tensor, cluster, mbarrier, warpgroup};
@@ -18,7 +18,7 @@ use crate::ptx::{bulk_tensor, cluster, mbarrier, warpgroup};
 /// # Safety
 /// Whole warpgroups call it, one of each block with `multiplies` false, the others with true.
 #[inline(always)]
-unsafe fn move_registers<T: Tile>(multiplies: bool) {
+pub unsafe fn move_registers<T: Tile>(multiplies: bool) {
     // SAFETY: as the caller vouches; each warpgroup keeps within what it has.
     unsafe {
         match (T::TILE.moves_registers(), multiplies) {
@@ -47,7 +47,7 @@ unsafe fn run<T: Tile>(products: Products) {
         thread::block_idx_x() / cluster,
         thread::grid_dim_x() / cluster,
     );
-    let walk = Walk::new(products.extent(), tile, TENSOR_GROUP, first, step);
+    let walk = Walk::new(products.extent(), tile, first, step);
     // SAFETY: one thread makes the barriers before any other uses them; whole warpgroups branch
     // together, with registers that add up to those of the launch.
     unsafe {
@@ -164,7 +164,8 @@ unsafe fn multiply<T: Tile>(
         }
     }
     if thread == 0 {
-        bulk_tensor::wait();
+        // Shared memory is read until then.
+        bulk_tensor::wait_read::<0>();
     }
 }
 
@@ -173,7 +174,7 @@ unsafe fn multiply<T: Tile>(
 /// # Safety
 /// The warpgroup's products that read the stage are complete.
 #[inline(always)]
-unsafe fn give_back<T: Tile>(ring: Ring, stage: Stage, thread: u32) {
+pub unsafe fn give_back<T: Tile>(ring: Ring, stage: Stage, thread: u32) {
     if thread < T::TILE.cluster {
         // SAFETY: the barrier is made, in every block of the cluster, none of which has exited.
         unsafe {

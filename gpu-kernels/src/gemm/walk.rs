@@ -1,7 +1,9 @@
 //! Which tiles of C fall to a block, in which order.
 
-/// A walk over the tiles of every matrix: `group` rows of tiles together, column by column, so
-/// that what runs at the same time shares rows of A and columns of B in the L2.
+use crate::params::TENSOR_BAND;
+
+/// A walk over the tiles of every matrix, in bands of [`TENSOR_BAND`] rows column by column, so that
+/// what runs at the same time shares rows of A and columns of B in the L2.
 pub struct Walk {
     /// Rows and columns of tiles.
     rows: u32,
@@ -31,18 +33,12 @@ fn divide(a: u32, b: u32) -> u32 {
 impl Walk {
     /// The tiles `first`, `first + step`, … of `batch` matrices m x n; a tile has `tile` rows and columns.
     #[inline(always)]
-    pub fn new(
-        [m, n, batch]: [u32; 3],
-        tile: [u32; 2],
-        group: u32,
-        first: u32,
-        step: u32,
-    ) -> Self {
+    pub fn new([m, n, batch]: [u32; 3], tile: [u32; 2], first: u32, step: u32) -> Self {
         let (rows, columns) = (m.div_ceil(tile[0]), n.div_ceil(tile[1]));
         Walk {
             rows,
             columns,
-            group,
+            group: (TENSOR_BAND / tile[0]).max(1),
             total: rows * columns * batch,
             next: first,
             step,

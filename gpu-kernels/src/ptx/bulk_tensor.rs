@@ -67,21 +67,12 @@ pub fn commit() {
     }
 }
 
-/// Waits until this thread's stores have read their shared memory
-/// (`cp.async.bulk.wait_group.read`).
+/// Waits until all but the last `PENDING` groups of this thread's stores have read their shared memory
+/// (`cp.async.bulk.wait_group.read`). They are complete when the launch is.
 #[inline(always)]
-pub fn wait_read() {
+pub fn wait_read<const PENDING: u32>() {
     // SAFETY: orders copies; accesses no memory of its own.
     unsafe {
-        ptx!("cp.async.bulk.wait_group.read 0;", options(nostack));
-    }
-}
-
-/// Waits until this thread's stores are done (`cp.async.bulk.wait_group`).
-#[inline(always)]
-pub fn wait() {
-    // SAFETY: orders copies; accesses no memory of its own.
-    unsafe {
-        ptx!("cp.async.bulk.wait_group 0;", options(nostack));
+        ptx!("cp.async.bulk.wait_group.read {0};", const PENDING, options(nostack));
     }
 }

@@ -57,6 +57,35 @@ load!(
     /// Loads 16 bytes (`ld.global.v4.f32`).
     load_v4, "ld.global.v4.f32", readonly
 );
+/// Loads 8 bytes (`ld.global.v2.f32`).
+///
+/// # Safety
+/// `p` is aligned to 8 bytes and 8 readable bytes of global memory lie there.
+#[inline(always)]
+pub unsafe fn load_v2(p: *const f32) -> [f32; 2] {
+    let (mut x, mut y) = (0f32, 0f32);
+    // SAFETY: the caller vouches for address and alignment.
+    unsafe {
+        ptx!("ld.global.v2.f32 {{{0}, {1}}}, [{2}];",
+            out(reg32) x, out(reg32) y, in(reg64) p, options(readonly, nostack));
+    }
+    [x, y]
+}
+
+/// Stores 8 bytes (`st.global.v2.f32`).
+///
+/// # Safety
+/// `p` is aligned to 8 bytes and 8 writable bytes of global memory lie there, which no other thread
+/// accesses meanwhile.
+#[inline(always)]
+pub unsafe fn store_v2(p: *mut f32, v: [f32; 2]) {
+    // SAFETY: the caller vouches for address, alignment and exclusiveness.
+    unsafe {
+        ptx!("st.global.v2.f32 [{2}], {{{0}, {1}}};",
+            in(reg32) v[0], in(reg32) v[1], in(reg64) p, options(nostack));
+    }
+}
+
 /// Loads 4 bytes if `condition` is not 0 (`ld.global.b32` under a predicate), else returns 0.
 ///
 /// # Safety

@@ -85,6 +85,14 @@ pub trait Sums: Copy {
     /// complete and stay until [`wait`], before which nothing else touches `self`.
     unsafe fn multiply_bf16(&mut self, a: Descriptor, b: Descriptor);
 
+    /// Starts `self += A @ B` in TF32, whose multipliers cut the lower 13 bits of an f32 off: A is
+    /// 64 x 8, in registers (a thread holds columns lane % 4 of rows lane / 4 and lane / 4 + 8 of its
+    /// warp's sixteen, then those of columns lane % 4 + 4), B 8 x [`Sums::COLUMNS`] along k.
+    ///
+    /// # Safety
+    /// As for [`Sums::multiply_bf16`]; nothing changes the registers of `a` either.
+    unsafe fn multiply_tf32(&mut self, a: [u32; 4], b: Descriptor);
+
     /// The four sums of columns 8j to 8j + 7: the two of the upper row, the two of the lower.
     fn columns(&self, j: usize) -> [f32; 4];
 }
@@ -150,6 +158,26 @@ macro_rules! sums {
                             ),
                             $(inout(reg32) sums[$i],)*
                             a = in(reg64) a.0, b = in(reg64) b.0,
+                            options(nostack)
+                        );
+                    }
+                }
+
+                #[inline(always)]
+                unsafe fn multiply_tf32(&mut self, a: [u32; 4], b: Descriptor) {
+                    let sums = &mut self.0;
+                    // SAFETY: the caller vouches for the operands and the order.
+                    unsafe {
+                        ptx!(
+                            concat!(
+                                "{{ .reg .pred accumulate; setp.eq.b32 accumulate, 0, 0; ",
+                                "wgmma.mma_async.sync.aligned.m64n", $columns, "k8.f32.tf32.tf32 {{",
+                                sums!(@list $($i)*),
+                                "}}, {{ {a0}, {a1}, {a2}, {a3} }}, {b}, accumulate, 1, 1; }}"
+                            ),
+                            $(inout(reg32) sums[$i],)*
+                            a0 = in(reg32) a[0], a1 = in(reg32) a[1], a2 = in(reg32) a[2],
+                            a3 = in(reg32) a[3], b = in(reg64) b.0,
                             options(nostack)
                         );
                     }

@@ -98,7 +98,7 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
                 },
             );
         }
-        KernelId::GemmBf16 => {
+        KernelId::GemmBf16 | KernelId::GemmTf32 | KernelId::GemmMixed => {
             return Err(DeviceError::Unsupported(format!(
                 "{} needs tensor cores, and a CPU has none",
                 problem.kernel.name()

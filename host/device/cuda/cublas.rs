@@ -84,6 +84,17 @@ const fn data_type(element: Element) -> c_int {
     }
 }
 
+/// What the inputs are multiplied as; sums are f32.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Compute {
+    /// `CUBLAS_COMPUTE_32F`: as they are stored.
+    AsStored,
+    /// `CUBLAS_COMPUTE_32F_FAST_TF32`.
+    Tf32,
+    /// `CUBLAS_COMPUTE_32F_FAST_16BF`.
+    Bf16,
+}
+
 /// A product of tensor cores, or a batch of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GemmCall {
@@ -97,6 +108,8 @@ pub(super) struct GemmCall {
     pub reads_c: bool,
     /// What A and B are stored as.
     pub input: Element,
+    /// What they are multiplied as.
+    pub compute: Compute,
     /// What C is stored as.
     pub out: Element,
 }
@@ -232,8 +245,11 @@ impl Cublas {
     /// The addresses are those of `batch` matrices of m x k, k x n and m x n elements, one behind
     /// the other, in the memory of the device.
     pub(super) unsafe fn gemm(&self, call: GemmCall) -> Result<(), String> {
-        /// `CUBLAS_COMPUTE_32F`
-        const COMPUTE_F32: c_int = 68;
+        let compute = match call.compute {
+            Compute::AsStored => 68,
+            Compute::Bf16 => 75,
+            Compute::Tf32 => 77,
+        };
         /// `CUBLAS_GEMM_DEFAULT`: the library's own heuristics.
         const DEFAULT_ALGORITHM: c_int = -1;
         let (alpha, beta) = (1f32, if call.reads_c { 1f32 } else { 0f32 });
@@ -265,7 +281,7 @@ impl Cublas {
                 n,
                 stride(m, n),
                 call.batch,
-                COMPUTE_F32,
+                compute,
                 DEFAULT_ALGORITHM,
             )
         };

@@ -1,8 +1,8 @@
 //! The baseline of a problem: a call of cuBLAS or of the driver on the same operands.
 
-use super::cublas::{Cublas, GemmCall};
+use super::cublas::{Compute, Cublas, GemmCall};
 use super::{CudaDevice, driver};
-use crate::device::{DeviceError, Element, Region, Result};
+use crate::device::{DeviceError, Region, Result};
 use crate::kernels::problem::SCALAR;
 use crate::kernels::{Library, Problem};
 use std::ffi::c_int;
@@ -68,14 +68,19 @@ impl CudaDevice {
                     operands: [address(0), address(1), address(2)],
                 }
             }
-            Some(Library::GemmBf16) => {
+            Some(library @ (Library::GemmBf16 | Library::GemmTf32 | Library::GemmMixed)) => {
                 let (m, n, k) = problem.matrix();
                 LibraryCall::Gemm(GemmCall {
                     sides: [int(m)?, int(n)?, int(k)?],
                     operands: [address(0), address(1), address(2)],
                     batch: int(problem.form.batch)?,
                     reads_c: problem.form.reads_c,
-                    input: Element::Bf16,
+                    input: problem.kernel.kernel().storage(),
+                    compute: match library {
+                        Library::GemmTf32 => Compute::Tf32,
+                        Library::GemmMixed => Compute::Bf16,
+                        _ => Compute::AsStored,
+                    },
                     out: problem.out(),
                 })
             }

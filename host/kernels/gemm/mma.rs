@@ -1,5 +1,6 @@
 //! The step of `gemm-bf16` that every device of compute capability 8.0 or later takes: `mma.sync`.
 
+use super::layout::word;
 use crate::device::Element;
 use crate::kernels::{Argument, Launch, Problem, Surplus, Variant, stream};
 use gpu_kernels::params::{MMA, OUT_F32, READS_C};
@@ -35,13 +36,6 @@ fn tiles(problem: &Problem) -> u64 {
 /// A side or a number of tiles that is too large for it.
 pub(super) fn launch(problem: &Problem) -> Result<Launch, String> {
     let (m, n, k) = problem.matrix();
-    let word = |what: &str, value: u64| {
-        u32::try_from(value)
-            .ok()
-            .filter(|&word| word <= i32::MAX as u32)
-            .map(Argument::U32)
-            .ok_or_else(|| format!("{what} of {value} is more than the {} it takes", i32::MAX))
-    };
     let flag = |set: bool, flag: u32| if set { flag } else { 0 };
     let flags = flag(problem.form.reads_c, READS_C) | flag(problem.out() == Element::F32, OUT_F32);
     Ok(Launch {

@@ -2,15 +2,19 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | [`bf16`] | `gemm-bf16`: bfloat16 in, f32 sums, bfloat16 or f32 out |
-//! | `mma` | its portable step |
-//! | [`tiles`] | which tile of the kernels, by a cost model |
+//! | [`kernels`] | `gemm-bf16`, `gemm-tf32`, `gemm-mixed` |
+//! | [`wgmma`] | their launches |
+//! | [`tiles`] | which tile, by a cost model |
+//! | [`layout`] | where A and B are read: as they lie, or from copies |
+//! | `mma` | the portable launch of `gemm-bf16` |
 //! | [`check`] | verification of a product, also that of `sgemm` |
 
-pub mod bf16;
 pub mod check;
+pub mod kernels;
+mod layout;
 mod mma;
 mod tiles;
+mod wgmma;
 
 use super::{OperandSpec, Problem, Role};
 use crate::device::Element;

@@ -17,7 +17,7 @@ mod output;
 
 use super::walk::{Place, Walk};
 use crate::gpu::thread;
-use crate::params::{MMA, RASTER_ROWS};
+use crate::params::MMA;
 use crate::ptx::shared;
 use copy::Copier;
 use fragment::{Reader, Sums};
@@ -105,7 +105,7 @@ macro_rules! kernels {
                 /// [`MMA`]'s shape of every matrix, with its threads and shared memory.
                 pub unsafe fn $name(a: *const u16, b: *const u16, c: *mut u8, m: u32, n: u32,
                     k: u32, batch: u32, flags: u32) {
-                    let mut walk = Walk::new([m, n, batch], [MMA.m, MMA.n], RASTER_ROWS,
+                    let mut walk = Walk::new([m, n, batch], [MMA.m, MMA.n],
                         thread::block_idx_x(), thread::grid_dim_x());
                     if let Some(place) = walk.next() {
                         let matrix = place.matrix as usize;

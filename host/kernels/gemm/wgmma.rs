@@ -1,0 +1,194 @@
+//! The launches of the kernels on `wgmma`.
+
+use super::layout::{C, Layout, word};
+use super::mma;
+use super::tiles::{self, Case, TILES, Tile};
+use crate::device::{DeviceInfo, DeviceKind, Element};
+use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, Variant, stream};
+use crate::roofline::peak::ComputeCapability;
+use gpu_kernels::params::{
+    OUT_F32, PANEL_COLUMNS, READS_C, ROW_ELEMENTS, STAGES_C, TENSOR_DEPTH, TENSOR_TF32,
+    TENSOR_TF32_DEPTH,
+};
+
+/// The only compute capability with `wgmma`.
+const WGMMA: ComputeCapability = ComputeCapability::new(9, 0);
+
+/// The ladder of bfloat16 products.
+pub const BF16: [Variant; 9] = [
+    mma::VARIANT,
+    Variant {
+        name: "wgmma",
+        summary: "128 x 128 tiles on tensor cores; bulk copies and products take turns",
+    },
+    Variant {
+        name: "pipelined",
+        summary: "copies of three k tiles run ahead of the products",
+    },
+    Variant {
+        name: "specialised",
+        summary: "128 x 256 tiles, a warpgroup that copies for two that multiply, blocks that stay",
+    },
+    Variant {
+        name: "cluster",
+        summary: "two blocks share what they fetch of B",
+    },
+    Variant {
+        name: "narrow",
+        summary: "the same with 128 x 192 tiles",
+    },
+    Variant {
+        name: "flat",
+        summary: "the same with 64 x 128 tiles, two blocks a multiprocessor",
+    },
+    Variant {
+        name: "small",
+        summary: "64 x 64 tiles, no clusters, five blocks a multiprocessor",
+    },
+    Variant {
+        name: "auto",
+        summary: "the tile that a cost model chooses for the shape",
+    },
+];
+
+/// The ladder on a kind of device.
+pub fn variants(kind: DeviceKind, ladder: &'static [Variant]) -> &'static [Variant] {
+    match kind {
+        DeviceKind::Cuda | DeviceKind::Vm => ladder,
+        DeviceKind::Cpu => &[],
+    }
+}
+
+/// Whether a device has `wgmma`.
+pub fn runs_on(info: &DeviceInfo) -> bool {
+    info.compute_capability == Some(WGMMA)
+}
+
+/// The launch of a product of bfloat16.
+///
+/// # Errors
+/// Why it cannot be launched on the device.
+pub fn bf16(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Launch, String> {
+    check(problem, info)?;
+    let case = case(problem, info);
+    let tile = tile(problem, &case);
+    let shape = tile.shape;
+    let (m, n, _) = problem.matrix();
+    let staged = problem.out() == Element::Bf16 && n.is_multiple_of(ROW_ELEMENTS);
+    let c_map = match staged {
+        true => Argument::TensorMap(TensorMap {
+            matrix: Place::Operand(C),
+            element: Element::Bf16,
+            columns: n,
+            rows: m,
+            batch: case.batch,
+            box_columns: PANEL_COLUMNS,
+            box_rows: 64,
+        }),
+        // Never looked at.
+        false => Argument::U64(0),
+    };
+    Ok(Launch {
+        entry: tile.entry,
+        grid: stream::grid(tile.grid(&case))?,
+        block: [shape.threads(), 1],
+        shared_bytes: shape.shared_bytes(),
+        scratch_bytes: layout.scratch_bytes,
+        arguments: arguments(
+            problem,
+            [
+                layout.map(0, shape.m()),
+                layout.map(1, TENSOR_DEPTH / shape.cluster),
+                c_map,
+            ],
+            if staged { STAGES_C } else { 0 },
+        )?,
+    })
+}
+
+/// The launch of a product of f32 in TF32.
+///
+/// # Errors
+/// Why it cannot be launched on the device.
+pub fn tf32(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Launch, String> {
+    check(problem, info)?;
+    let shape = TENSOR_TF32;
+    let (m, n, _) = problem.matrix();
+    let tiles = m.div_ceil(u64::from(shape.n)) * n.div_ceil(u64::from(shape.m()));
+    let blocks = tiles.saturating_mul(problem.form.batch);
+    Ok(Launch {
+        entry: "gemm_tf32_transposed",
+        grid: stream::grid(blocks.min(u64::from(info.units)))?,
+        block: [shape.threads(), 1],
+        shared_bytes: shape.shared_bytes(),
+        scratch_bytes: layout.scratch_bytes,
+        arguments: arguments(
+            problem,
+            [
+                layout.map(0, shape.n),
+                layout.map(1, TENSOR_TF32_DEPTH),
+                Argument::U64(0),
+            ],
+            0,
+        )?,
+    })
+}
+
+/// Says what a device without `wgmma` lacks.
+fn check(problem: &Problem, info: &DeviceInfo) -> Result<(), String> {
+    if runs_on(info) {
+        return Ok(());
+    }
+    let found = info
+        .compute_capability
+        .map_or_else(|| "no GPU".to_owned(), |found| found.to_string());
+    Err(format!(
+        "{} {} needs wgmma, which compute capability 9.0 has; this device is {found}",
+        problem.kernel.name(),
+        problem.variant,
+    ))
+}
+
+/// The parameters, in the order of the kernels' signature.
+fn arguments(
+    problem: &Problem,
+    maps: [Argument; 3],
+    more_flags: u32,
+) -> Result<Vec<Argument>, String> {
+    let (m, n, k) = problem.matrix();
+    let flag = |set: bool, flag: u32| if set { flag } else { 0 };
+    let flags = flag(problem.form.reads_c, READS_C)
+        | flag(problem.out() == Element::F32, OUT_F32)
+        | more_flags;
+    let [a, b, c] = maps;
+    Ok(vec![
+        a,
+        b,
+        c,
+        Argument::Operand(C),
+        word("a side", m)?,
+        word("a side", n)?,
+        word("a side", k)?,
+        word("a batch", problem.form.batch)?,
+        Argument::U32(flags),
+    ])
+}
+
+fn case(problem: &Problem, info: &DeviceInfo) -> Case {
+    let (m, n, k) = problem.matrix();
+    Case {
+        m,
+        n,
+        k,
+        batch: problem.form.batch,
+        units: u64::from(info.units),
+    }
+}
+
+/// The tile of a problem's variant.
+fn tile(problem: &Problem, case: &Case) -> Tile {
+    TILES
+        .into_iter()
+        .find(|tile| tile.variant == problem.variant)
+        .unwrap_or_else(|| tiles::choose(case))
+}

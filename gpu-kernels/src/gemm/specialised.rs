@@ -174,7 +174,7 @@ unsafe fn multiply<T: Tile>(
 /// # Safety
 /// The warpgroup's products that read the stage are complete.
 #[inline(always)]
-pub unsafe fn give_back<T: Tile>(ring: Ring, stage: Stage, thread: u32) {
+unsafe fn give_back<T: Tile>(ring: Ring, stage: Stage, thread: u32) {
     if thread < T::TILE.cluster {
         // SAFETY: the barrier is made, in every block of the cluster, none of which has exited.
         unsafe {

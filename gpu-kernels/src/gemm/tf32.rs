@@ -7,7 +7,7 @@
 
 use super::output::element;
 use super::ring::{Ring, Stage};
-use super::specialised::{give_back, move_registers};
+use super::specialised::move_registers;
 use super::walk::{Place, Walk};
 use super::{Products, Tile};
 use crate::gpu::thread;
@@ -19,6 +19,8 @@ use crate::ptx::{bulk_tensor, mbarrier, shared};
 const PANEL_COLUMNS: u32 = 32;
 /// Bytes of a panel of B: a k tile of rows.
 const PANEL_BYTES: u32 = TENSOR_TF32_DEPTH * 128;
+/// Warps of a warpgroup.
+const WARPS: u32 = 4;
 /// k of one instruction.
 const SLICE: u32 = 8;
 /// Instructions of a k tile.
@@ -56,7 +58,7 @@ kernel! {
         // together.
         unsafe {
             if index == 0 {
-                ring.make_barriers::<Transposed>(consumers);
+                ring.make_barriers::<Transposed>(consumers * WARPS);
             }
             thread::sync_threads();
             if index < 128 * consumers {
@@ -132,7 +134,10 @@ unsafe fn multiply(products: &Products, ring: Ring, mut walk: Walk, index: u32) 
                 }
                 wgmma::commit();
                 wgmma::wait::<0>();
-                give_back::<Transposed>(ring, stage, thread);
+                // Each warp for itself: only it knows that its loads are done.
+                if thread % 32 == 0 {
+                    mbarrier::arrive(ring.empty::<Transposed>(stage));
+                }
             }
             stage = stage.next(Transposed::TILE.stages);
             left -= 1;

@@ -8,7 +8,7 @@ use rooftrace::measure::Rules;
 use rooftrace::record::{Cache, Row, Status};
 use rooftrace::roofline::db::Database;
 use rooftrace::roofline::peak::ComputeCapability;
-use rooftrace::sweep::roofs::Roofs;
+use rooftrace::sweep::roofs::{Roofs, peak};
 use rooftrace::sweep::{self, Observer, Plan, Point, Stop};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -307,6 +307,42 @@ fn time_grows_with_the_work_and_no_rate_is_beyond_the_memory() {
             rate > 0.5 * peak,
             "{rate:e} byte/s is less than half of {peak:e}"
         );
+    }
+}
+
+/// A peak kernel is right on every pipe, takes time in proportion to its steps, and comes near what
+/// the pipe is made for: more than half of the datasheet's dense rate, and not more than clocks
+/// above those that it assumes can explain.
+#[test]
+#[ignore = "needs a CUDA GPU"]
+fn every_pipe_has_a_peak_kernel_that_is_right_and_fast() {
+    let (_alone, mut gpu) = gpu();
+    let info = gpu.info().clone();
+    let database = Database::builtin().unwrap();
+    let fma = KernelId::Fma.kernel();
+    for pipe in fma.pipes(&info) {
+        let at = |steps| Problem {
+            form: Form {
+                pipe: Some(pipe),
+                ..Form::default()
+            },
+            ..problem(KernelId::Fma, "chains", Size::Elements(steps), 3)
+        };
+        for steps in [1, 3, 4, 5, 1000, 1 << 16] {
+            assert_right(&mut gpu, &at(steps), pipe.id());
+        }
+        let (half, whole) = (at(1 << 15), at(1 << 16));
+        let short = median_s(&mut gpu, &half, CacheState::Warm);
+        let long = median_s(&mut gpu, &whole, CacheState::Warm);
+        assert!(
+            (1.9..2.1).contains(&(long / short)),
+            "{pipe}: {short} s, {long} s"
+        );
+        if let Some((roofline, source)) = peak(&database, &info, pipe) {
+            let flops = fma.work(&whole, &info).unwrap().flops as f64;
+            let part = flops / long / roofline.peak_flop_per_s;
+            assert!((0.5..1.15).contains(&part), "{pipe}: {part} of {source}");
+        }
     }
 }
 

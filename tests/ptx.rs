@@ -244,6 +244,32 @@ fn the_compute_kernels_do_their_work_in_their_loops() {
 }
 
 #[test]
+fn the_peak_kernels_of_tensor_cores_do_nothing_but_multiply_in_their_loops() {
+    for ptx in modules() {
+        let kernels = kernels(&ptx);
+        let mut found = 0;
+        for (name, kernel) in &kernels {
+            let product = match name {
+                name if name.starts_with("fma_wgmma_") => "wgmma.mma_async.sync",
+                name if name.starts_with("fma_mma_") => "mma.sync.aligned.m",
+                _ => continue,
+            };
+            found += 1;
+            let products =
+                |lines: &[&str]| lines.iter().filter(|line| line.contains(product)).count();
+            let loops = kernel.loops();
+            let most = loops.iter().copied().max_by_key(|lines| products(lines));
+            let lines = most.unwrap_or_else(|| panic!("{name} has no loop"));
+            assert!(products(lines) >= 4, "{name}: {} products", products(lines));
+            for other in ["ld.", "st.", "bar.", "cvt.", "add.f"] {
+                assert_eq!(count(lines, other), 0, "{other} in the loop of {name}");
+            }
+        }
+        assert_eq!(found, if ptx.target == "sm_90a" { 6 } else { 5 });
+    }
+}
+
+#[test]
 fn vector_kernels_move_16_bytes_at_a_time() {
     use gpu_kernels::params::{COPY_VECTORS, MIX_VECTORS, SAXPY_VECTORS, TRIAD_VECTORS};
     for ptx in modules() {
@@ -327,6 +353,12 @@ fn site_packages() -> Vec<PathBuf> {
         .map(PathBuf::from)
         .collect()
 }
+
+/// Notes of ptxas that mean that products of a warpgroup wait for each other, or that registers are
+/// not handed over as asked: each names what it is about, and none is counted as a warning.
+const NOTES: [&str; 7] = [
+    "C7504", "C7508", "C7509", "C7510", "C7511", "C7515", "C7517",
+];
 
 /// What ptxas says of one entry.
 #[derive(Debug, Default)]
@@ -423,6 +455,10 @@ fn ptxas_finds_no_spill_and_registers_to_spare() {
         let expected: Vec<&str> = Entry::of(&ptx.target).map(|entry| entry.name).collect();
         assert_eq!(names, expected, "{said}");
         assert!(!said.contains("warning"), "{said}");
+        for note in NOTES {
+            let lines: Vec<&str> = said.lines().filter(|line| line.contains(note)).collect();
+            assert_eq!(lines, [""; 0], "for {}", ptx.target);
+        }
         for entry in Entry::of(&ptx.target) {
             let found = &compiled[entry.name];
             let place = format!("{} for {}: {found:?}", entry.name, ptx.target);

@@ -133,7 +133,7 @@ fn the_ridge_and_both_roofs_have_intervals_in_the_json_document() {
         );
     let text = std::fs::read_to_string(&out).unwrap();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let measured = &document["environment"]["roofs"]["measured"];
+    let measured = &document["environment"]["roofs"]["pipes"]["fp32"]["measured"];
     for roof in ["flop_per_s", "byte_per_s", "ridge_flop_per_byte"] {
         let figure = |name: &str| measured[roof][name].as_f64().unwrap();
         let (low, median, high) = (figure("low"), figure("median"), figure("high"));

@@ -60,6 +60,19 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     }
 }
 
+/// `a * b + c` in double precision with one rounding (`fma.rn.f64`).
+#[inline(always)]
+pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+    #[cfg(not(feature = "rust-cuda"))]
+    {
+        core::intrinsics::fmaf64(a, b, c)
+    }
+    #[cfg(feature = "rust-cuda")]
+    {
+        cuda_std::GpuFloat::mul_add(a, b, c)
+    }
+}
+
 /// Defines a kernel: an entry point of the PTX under its own name.
 macro_rules! kernel {
     ($(#[$attr:meta])* pub unsafe fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block) => {

@@ -4,14 +4,16 @@
 //! |---|---|
 //! | [`params`] | tile shapes, entry names, launch bounds: the single source for host and device |
 //! | [`random`] | the counter-based generator behind every operand, the same bits on host and device |
+//! | [`operands`] | what the peak kernels of the tensor cores multiply, the same bits on host and device |
 //! | `gpu` | thread indices, barriers and the `kernel!` macro: `cuda_std`'s names, or a thin module with its signatures |
 //! | `ptx` | the only inline assembly, one wrapper per instruction |
 //! | `stream` | the two loops of the streaming kernels: grid-stride and one-shot 16-byte |
 //! | `copy`, `saxpy`, `triad`, `fma`, `mix`, `sgemm` | one kernel family each, its variants a ladder |
+//! | `peak` | `fma` on the other pipes: tensor cores and fp64 |
 //! | `gemm` | matrix products on tensor cores |
 //! | `support` | what measuring needs: operand fills, the L2 sweep, the clock probe |
 //!
-//! On the host target only [`params`] and [`random`] exist. The feature `rust-cuda` also
+//! On the host target only [`operands`], [`params`] and [`random`] exist. The feature `rust-cuda` also
 //! type-checks the kernels there, against the published `cuda_std`.
 #![no_std]
 // Type-checked on the host, `ptx!` is empty, and the attribute macro of the published cuda_std
@@ -26,6 +28,7 @@
     allow(internal_features)
 )]
 
+pub mod operands;
 pub mod params;
 pub mod random;
 
@@ -51,10 +54,8 @@ device_modules!(
     triad,
     fma,
     mix,
+    peak,
+    gemm,
     sgemm,
     support
 );
-
-// Instructions of this target alone.
-#[cfg(sm_90a)]
-mod gemm;

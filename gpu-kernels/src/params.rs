@@ -1,5 +1,7 @@
 //! Tile shapes, entry names and launch bounds: what host and device must agree on.
 
+use crate::operands::{Format, PEAK_BLOCK, PeakTile};
+
 /// Bytes of one 16-byte access, in f32 elements.
 pub const VECTOR_ELEMENTS: u32 = 4;
 
@@ -39,6 +41,13 @@ pub const SCHEDULERS_PER_SM: u32 = 4;
 pub const FMA_MULTIPLIER: f32 = 1.0 - 1.0 / 2048.0;
 /// Fixed addend of every FMA: the chains tend to 1/2.
 pub const FMA_ADDEND: f32 = 1.0 / 4096.0;
+
+/// Independent chains of each thread of `fma_chains_f64`.
+pub const FMA_F64_CHAINS: u32 = 8;
+/// Steps of every chain of `fma_chains_f64` in one turn of the loop.
+pub const FMA_F64_UNROLL: u32 = 64;
+/// Blocks of `fma_chains_f64` that fit on a multiprocessor: 1024 resident threads.
+pub const FMA_F64_BLOCKS_PER_SM: u32 = 4;
 
 /// 16-byte vectors of each thread of `mix_vector`: eight independent chains.
 pub const MIX_VECTORS: u32 = 2;
@@ -352,6 +361,55 @@ pub const TENSOR_SMALL: TensorTile = TensorTile {
     blocks_per_sm: 4,
 };
 
+/// How a block of the `mma.sync` kernels and its warps share a tile of C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MmaTile {
+    /// Rows of C.
+    pub m: u32,
+    /// Columns of C.
+    pub n: u32,
+    /// Depth of a k tile.
+    pub k: u32,
+    /// Rows of a warp.
+    pub warp_m: u32,
+    /// Columns of a warp.
+    pub warp_n: u32,
+    /// k tiles in shared memory.
+    pub stages: u32,
+}
+
+impl MmaTile {
+    /// Threads of a block.
+    pub const fn threads(&self) -> u32 {
+        self.m / self.warp_m * (self.n / self.warp_n) * WARP
+    }
+
+    /// Bytes of A's part of a stage.
+    pub const fn a_bytes(&self) -> u32 {
+        self.m * self.k * 2
+    }
+
+    /// Bytes of a stage.
+    pub const fn stage_bytes(&self) -> u32 {
+        self.a_bytes() + self.n * self.k * 2
+    }
+
+    /// Dynamic shared memory of a block.
+    pub const fn shared_bytes(&self) -> u32 {
+        self.stages * self.stage_bytes()
+    }
+}
+
+/// The tile of the `mma.sync` kernels. Its stages fit into the 99 KiB of the smallest devices.
+pub const MMA: MmaTile = MmaTile {
+    m: 128,
+    n: 256,
+    k: 32,
+    warp_m: 64,
+    warp_n: 64,
+    stages: 4,
+};
+
 /// Threads of a block of the operand fills and the L2 sweep.
 pub const SUPPORT_BLOCK: u32 = 256;
 
@@ -399,6 +457,14 @@ const fn tile_entry(name: &'static str, shape: TileShape) -> Entry {
     entry(name, shape.threads(), shape.blocks_per_sm, true)
 }
 
+/// Describes a peak kernel of the tensor cores, on one target.
+const fn peak_entry(name: &'static str, tile: PeakTile, only: &'static str) -> Entry {
+    Entry {
+        only: Some(only),
+        ..entry(name, PEAK_BLOCK, tile.blocks_per_sm, false)
+    }
+}
+
 /// Describes an entry that computes tiles of a shape on tensor cores.
 const fn tensor_entry(name: &'static str, tile: TensorTile) -> Entry {
     Entry {
@@ -422,13 +488,28 @@ pub const ENTRIES: &[Entry] = &[
     entry("fill_uniform", SUPPORT_BLOCK, 8, false),
     entry("fill_uniform_bf16", SUPPORT_BLOCK, 8, false),
     entry("fma_chains", FMA_BLOCK, FMA_BLOCKS_PER_SM, true),
+    entry("fma_chains_f64", PEAK_BLOCK, FMA_F64_BLOCKS_PER_SM, false),
     entry("fma_ilp_1", FMA_ILP_BLOCK, 2, true),
     entry("fma_ilp_16", FMA_ILP_BLOCK, 2, true),
     entry("fma_ilp_2", FMA_ILP_BLOCK, 2, true),
     entry("fma_ilp_4", FMA_ILP_BLOCK, 2, true),
     entry("fma_ilp_8", FMA_ILP_BLOCK, 2, true),
+    peak_entry("fma_mma_bf16", PeakTile::mma(Format::Bf16), "sm_80"),
+    peak_entry("fma_mma_f16", PeakTile::mma(Format::F16), "sm_80"),
+    peak_entry("fma_mma_f64", PeakTile::double(), "sm_80"),
+    peak_entry("fma_mma_f64_wide", PeakTile::wide_double(), "sm_90a"),
+    peak_entry("fma_mma_s8", PeakTile::mma(Format::S8), "sm_80"),
+    peak_entry("fma_mma_tf32", PeakTile::mma(Format::Tf32), "sm_80"),
+    peak_entry("fma_wgmma_bf16", PeakTile::wgmma(Format::Bf16), "sm_90a"),
+    peak_entry("fma_wgmma_e4m3", PeakTile::wgmma(Format::E4m3), "sm_90a"),
+    peak_entry("fma_wgmma_f16", PeakTile::wgmma(Format::F16), "sm_90a"),
+    peak_entry("fma_wgmma_s8", PeakTile::wgmma(Format::S8), "sm_90a"),
+    peak_entry("fma_wgmma_tf32", PeakTile::wgmma(Format::Tf32), "sm_90a"),
     tensor_entry("gemm_bf16_flat", TENSOR_FLAT),
     tensor_entry("gemm_bf16_middle", TENSOR_MIDDLE),
+    entry("gemm_bf16_mma", MMA.threads(), 1, false),
+    entry("gemm_bf16_mma_any", MMA.threads(), 1, false),
+    entry("gemm_bf16_mma_even", MMA.threads(), 1, false),
     tensor_entry("gemm_bf16_one_stage", ONE_STAGE),
     tensor_entry("gemm_bf16_pipelined", PIPELINED),
     tensor_entry("gemm_bf16_small", TENSOR_SMALL),

@@ -27,6 +27,13 @@ pub const fn uniform(seed: u64, index: u64) -> f32 {
     (top24 - (1 << 23)) as f32 * (1.0 / (1u32 << 23) as f32)
 }
 
+/// Uniform in [-1, 1): a multiple of 2^-52, exact in f64.
+#[inline(always)]
+pub const fn uniform_f64(seed: u64, index: u64) -> f64 {
+    let top53 = (bits(seed, index) >> 11) as i64;
+    (top53 - (1 << 52)) as f64 * (1.0 / (1u64 << 52) as f64)
+}
+
 /// Uniform over the integers -2, -1, 0, 1, 2: sums of products stay exact in f32 up to 2^24.
 #[inline(always)]
 pub const fn integer(seed: u64, index: u64) -> f32 {

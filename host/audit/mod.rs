@@ -20,6 +20,7 @@ use crate::measure::{Measurement, Rules, Subject, measure};
 use crate::record::Cache;
 use crate::roofline::db::Database;
 use crate::roofline::model::Roofline;
+use crate::roofline::pipe::Pipe;
 use crate::roofline::units::{binary_bytes, engineering};
 use crate::roofline::work::Work;
 use crate::sweep::above::Evidence;
@@ -95,7 +96,7 @@ impl Audit {
         let sgemm =
             self.same_again(device, KernelId::Sgemm, matrix(info.kind), yardstick, found)?;
 
-        let datasheet = peak(&self.database, &info).map(|(roofline, _)| roofline);
+        let datasheet = peak(&self.database, &info, Pipe::Fp32).map(|(roofline, _)| roofline);
         let rate = |amount: u64, timed: &Timed| amount as f64 / timed.measured.summary.median;
         let own = Roofline::new(rate(fma.work.flops, &fma), rate(triad.work.bytes, &triad)).ok();
         if let Some(roofline) = datasheet.or(own) {

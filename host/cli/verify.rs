@@ -118,31 +118,32 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
     say(format!("checking {}", info.name));
     let mut sheet = Sheet::new(DIGESTS.to_vec());
     let mut failed = 0;
-    for (id, mut sizes) in plan {
+    for (id, sizes) in plan {
+        let forms = match args.digest {
+            true => vec![Form::default()],
+            false => Form::of(id.kernel(), &info),
+        };
+        let mut cases: Vec<(Size, Form)> = sizes
+            .iter()
+            .flat_map(|size| forms.iter().map(|form| (*size, *form)))
+            .collect();
         if info.kind == DeviceKind::Vm && args.sizes.is_none() {
-            let dear = take_out(&mut sizes, |size| is_dear(id, *size, &info));
+            let dear = take_out(&mut cases, |(size, form)| is_dear(id, *size, *form, &info));
             if !dear.is_empty() {
                 say(format!(
                     "{}: not at {}, which the VM takes long for; --sizes names them all the same",
                     id.name(),
-                    dear.iter()
-                        .map(Size::to_string)
-                        .collect::<Vec<_>>()
-                        .join(", ")
+                    named(id, &dear)
                 ));
             }
         }
         for variant in id.kernel().variants_on(&info) {
             let mut tally = Tally::default();
-            let forms = if args.digest {
-                vec![Form::default()]
-            } else {
-                Form::of(id.kernel())
+            let on_pipe = |form: &Form| {
+                let pipe = form.pipe.unwrap_or_else(|| id.kernel().pipe());
+                id.kernel().variants_on_pipe(pipe, &info).contains(&variant)
             };
-            for (&size, form) in sizes.iter().flat_map(|size| {
-                let forms = forms.iter();
-                forms.map(move |form| (size, *form))
-            }) {
+            for &(size, form) in cases.iter().filter(|(_, form)| on_pipe(form)) {
                 let problem = Problem {
                     kernel: id,
                     variant: variant.name,
@@ -176,8 +177,23 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
     }
 }
 
+/// The sizes, each once, with the pipe where it is not the kernel's own.
+fn named(kernel: KernelId, cases: &[(Size, Form)]) -> String {
+    let mut names = Vec::new();
+    for (size, form) in cases {
+        let name = match form.pipe {
+            Some(pipe) if pipe != kernel.kernel().pipe() => format!("{size} on {pipe}"),
+            _ => size.to_string(),
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
 /// Whether the VM executes a problem for more than a few seconds.
-fn is_dear(kernel: KernelId, size: Size, info: &DeviceInfo) -> bool {
+fn is_dear(kernel: KernelId, size: Size, form: Form, info: &DeviceInfo) -> bool {
     /// About a second for each loop that does little else.
     const MOST_FLOPS: u64 = 80_000_000;
     let entry = kernel.kernel();
@@ -186,7 +202,7 @@ fn is_dear(kernel: KernelId, size: Size, info: &DeviceInfo) -> bool {
             kernel,
             variant,
             size,
-            form: Form::default(),
+            form,
             seed: 1,
             data: Data::Random,
         };

@@ -19,6 +19,7 @@ pub mod ncu;
 use crate::device::{Device, DeviceError, DeviceInfo, DeviceKind, Result};
 use crate::kernels::size::parse_sizes;
 use crate::kernels::{Bench, Data, Form, KernelId, Problem, Size, bench};
+use crate::roofline::pipe::Pipe;
 use ncu::Profile;
 use std::fmt;
 use std::str::FromStr;
@@ -175,7 +176,7 @@ impl Job {
             read,
             written,
             flops: work.flops,
-            fp32: kernel.pipe() == "fp32",
+            fp32: kernel.pipe() == Pipe::Fp32,
             judge_bytes: streams && 4 * problem.elements() >= JUDGED_BYTES,
             cache_bytes: info.cache_bytes,
         })

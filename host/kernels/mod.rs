@@ -32,6 +32,7 @@ pub use problem::{Data, Form, KernelId, Problem, Size, SizeKind};
 pub use verify::Check;
 
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
+use crate::roofline::pipe::Pipe;
 use crate::roofline::work::{Work, WorkError};
 
 /// One step of a kernel's ladder.
@@ -155,9 +156,19 @@ pub trait Kernel: Sync {
     /// What it computes, as a formula.
     fn summary(&self) -> &'static str;
 
-    /// Unit that does its arithmetic, the column `pipe`.
-    fn pipe(&self) -> &'static str {
-        "fp32"
+    /// The pipe that does its arithmetic unless another is asked for.
+    fn pipe(&self) -> Pipe {
+        Pipe::Fp32
+    }
+
+    /// The pipes that can do it on a device.
+    fn pipes(&self, _device: &DeviceInfo) -> Vec<Pipe> {
+        vec![self.pipe()]
+    }
+
+    /// What it multiplies on a problem's pipe, the column `storage`.
+    fn operand_type(&self, _problem: &Problem, _device: &DeviceInfo) -> &'static str {
+        self.storage().name()
     }
 
     /// What its inputs are stored as.
@@ -198,6 +209,16 @@ pub trait Kernel: Sync {
         let all = self.variants(device.kind).iter();
         all.filter(|variant| self.runs_on(variant, device))
             .collect()
+    }
+
+    /// The variants that run on a device's pipe: on another than its own a kernel has one, which
+    /// goes by the name of the default.
+    fn variants_on_pipe(&self, pipe: Pipe, device: &DeviceInfo) -> Vec<&'static Variant> {
+        let mut all = self.variants_on(device);
+        if pipe != self.pipe() {
+            all.drain(..all.len().saturating_sub(1));
+        }
+        all
     }
 
     /// Sizes swept when none are given, in the grammar of `--sizes`.

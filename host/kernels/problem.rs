@@ -2,8 +2,9 @@
 
 use super::Kernel;
 pub use super::size::{Size, SizeKind};
-use crate::device::{Element, Fill};
+use crate::device::{DeviceInfo, Element, Fill};
 pub use crate::record::row::Data;
+use crate::roofline::pipe::Pipe;
 
 /// The kernels, in the order of `sweep all`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,7 +80,8 @@ pub struct Problem {
     pub data: Data,
 }
 
-/// What a matrix product is besides its size: how many of them, and what becomes of C.
+/// What a problem is besides its size: which pipe does the arithmetic, and for a matrix product how
+/// many there are and what becomes of C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Form {
     /// Independent products of a launch, each with operands of its own, one behind the other in
@@ -89,11 +91,14 @@ pub struct Form {
     pub reads_c: bool,
     /// What C is stored as; `None` for the kernel's own choice.
     pub out: Option<Element>,
+    /// What does the arithmetic; `None` for the kernel's own choice.
+    pub pipe: Option<Pipe>,
 }
 
 impl Form {
-    /// The forms in which a kernel is verified: every beta with every storage of C, and a batch.
-    pub fn of(kernel: &dyn Kernel) -> Vec<Form> {
+    /// The forms in which a kernel is verified on a device: every beta with every storage of C, and
+    /// a batch; every pipe.
+    pub fn of(kernel: &dyn Kernel, device: &DeviceInfo) -> Vec<Form> {
         let mut forms = Vec::new();
         let betas = match kernel.betas() {
             [] => &[true],
@@ -101,11 +106,12 @@ impl Form {
         };
         for &reads_c in betas {
             for &out in kernel.outputs() {
-                forms.push(Form {
+                forms.extend(kernel.pipes(device).into_iter().map(|pipe| Form {
                     batch: 1,
                     reads_c,
                     out: Some(out),
-                });
+                    pipe: Some(pipe),
+                }));
             }
         }
         if kernel.batches() {
@@ -122,6 +128,7 @@ impl Default for Form {
             batch: 1,
             reads_c: true,
             out: None,
+            pipe: None,
         }
     }
 }
@@ -141,6 +148,12 @@ impl Problem {
     /// Whether the vendor's library runs it.
     pub fn is_baseline(&self) -> bool {
         self.variant == BASELINE
+    }
+
+    /// What does the arithmetic.
+    pub fn pipe(&self) -> Pipe {
+        let own = self.kernel.kernel().pipe();
+        self.form.pipe.unwrap_or(own)
     }
 
     /// What the output is stored as.

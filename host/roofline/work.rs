@@ -165,6 +165,26 @@ pub fn fma(threads: u64, chains: u64, steps: u64) -> Result<Work, WorkError> {
     })
 }
 
+/// A peak kernel: `per_step` operations in each of `steps` steps, and `stored` fp32 results.
+///
+/// # Errors
+/// [`WorkError`] if an argument is 0 or a count exceeds 64 bits.
+pub fn peak(per_step: u64, steps: u64, stored: u64) -> Result<Work, WorkError> {
+    let count = Count {
+        kernel: "fma",
+        size: format!("{per_step} x {steps}"),
+    };
+    count.nonzero(&[
+        ("operations", per_step),
+        ("steps", steps),
+        ("results", stored),
+    ])?;
+    Ok(Work {
+        flops: count.product("FLOPs", &[per_step, steps])?,
+        bytes: count.product("bytes", &[4, stored])?,
+    })
+}
+
 /// Mix, y = x through `fmas` fused multiply-adds on each of `n` elements in fp32: 2 x `fmas` x N
 /// FLOPs over 8N bytes.
 ///

@@ -5,6 +5,7 @@ use crate::kernels::{KernelId, Problem};
 use crate::measure::Rules;
 use crate::record::Cache;
 use crate::roofline::db::Database;
+use crate::roofline::pipe::Pipe;
 
 /// A sweep.
 #[derive(Debug, Clone)]
@@ -44,6 +45,17 @@ impl From<Cache> for CacheState {
 }
 
 impl Plan {
+    /// Pipes that the points of the plan compute on, each once, in the order of [`Pipe::ALL`].
+    /// Points that do not compute count for the pipe of their kernel.
+    pub fn pipes(&self) -> Vec<Pipe> {
+        let used = |pipe: &Pipe| {
+            self.points
+                .iter()
+                .any(|point| point.problem.pipe() == *pipe)
+        };
+        Pipe::ALL.into_iter().filter(used).collect()
+    }
+
     /// Kernels of the plan, each once, in the order they are measured.
     pub fn kernels(&self) -> Vec<KernelId> {
         let mut kernels = Vec::new();

@@ -6,20 +6,29 @@ use crate::kernels::{Bench, Data, Form, KernelId, Problem, Size};
 use crate::measure::{Measurement, Rules, Subject, measure};
 use crate::roofline::db::Database;
 use crate::roofline::model::{Interval, Roofline};
-use crate::roofline::peak::{fp32_peak, memory_peak};
+use crate::roofline::peak;
 use crate::roofline::pipe::Pipe;
 
-/// Both roofs, each as far as it is known.
+/// The roofs of a device: one of bandwidth, and one of arithmetic for each pipe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Roofs {
+    /// Of each pipe that the plan computes on.
+    pub pipes: Vec<PipeRoofs>,
+    /// Why a roof was not measured.
+    pub notes: Vec<String>,
+}
+
+/// Both roofs of points that compute on one pipe, each as far as it is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PipeRoofs {
+    /// The pipe.
+    pub pipe: Pipe,
     /// Peak rates of the datasheet, or from the device's attributes, and which.
     pub peak: Option<(Roofline, String)>,
-    /// Arithmetic rate of the kernel `fma` in this run, FLOP/s.
+    /// Rate of the kernel `fma` on this pipe in this run, FLOP/s.
     pub measured_flop_per_s: Option<Rate>,
     /// Bandwidth of the kernel `triad` in this run, byte/s.
     pub measured_byte_per_s: Option<Rate>,
-    /// Why a roof was not measured.
-    pub notes: Vec<String>,
 }
 
 /// A measured rate, or the quotient of two.
@@ -34,15 +43,20 @@ pub struct Rate {
 impl Roofs {
     /// The peaks of the device alone.
     pub(super) fn unmeasured(plan: &Plan, info: &DeviceInfo) -> Self {
-        Roofs {
-            peak: peak(&plan.database, info),
+        let of_pipe = |pipe| PipeRoofs {
+            pipe,
+            peak: peak(&plan.database, info, pipe),
             measured_flop_per_s: None,
             measured_byte_per_s: None,
+        };
+        Roofs {
+            pipes: plan.pipes().into_iter().map(of_pipe).collect(),
             notes: Vec::new(),
         }
     }
 
-    /// Looks up or derives the peaks of the device, and measures its roofs.
+    /// Looks up or derives the peaks of the device, and measures its roofs: the bandwidth, and the
+    /// rate of every pipe that the plan computes on.
     ///
     /// A device error other than a lost device leaves a roof unmeasured, with a note.
     ///
@@ -54,25 +68,55 @@ impl Roofs {
         go_on: &dyn Fn() -> bool,
     ) -> Result<Self, Stop> {
         let mut roofs = Roofs::unmeasured(plan, device.info());
-        for kernel in [KernelId::Triad, KernelId::Fma] {
-            let measured = roof(kernel, plan, device, go_on);
-            device.release_all();
-            match measured {
-                Ok(None) => return Err(Stop::Interrupted),
-                Ok(Some(rate)) if kernel == KernelId::Fma => roofs.measured_flop_per_s = Some(rate),
-                Ok(Some(rate)) => roofs.measured_byte_per_s = Some(rate),
-                Err(error @ DeviceError::Lost { .. }) => return Err(error.into()),
-                Err(error) => {
-                    roofs.notes.push(format!(
-                        "the roof of `{}` is not measured: {error}",
-                        kernel.name()
-                    ));
-                }
-            }
+        let mut notes = Vec::new();
+        let bandwidth = measured(None, plan, device, go_on, &mut notes)?;
+        for of_pipe in &mut roofs.pipes {
+            of_pipe.measured_byte_per_s = bandwidth;
+            of_pipe.measured_flop_per_s =
+                measured(Some(of_pipe.pipe), plan, device, go_on, &mut notes)?;
         }
+        roofs.notes = notes;
         Ok(roofs)
     }
 
+    /// The roofs of a pipe; nothing is known of one that the plan does not compute on.
+    pub fn of_pipe(&self, pipe: Pipe) -> PipeRoofs {
+        let found = self.pipes.iter().find(|roofs| roofs.pipe == pipe);
+        found.cloned().unwrap_or(PipeRoofs {
+            pipe,
+            peak: None,
+            measured_flop_per_s: None,
+            measured_byte_per_s: None,
+        })
+    }
+}
+
+/// Measures one roof; `None`, and a note, if the device does not let it.
+fn measured(
+    pipe: Option<Pipe>,
+    plan: &Plan,
+    device: &mut dyn Device,
+    go_on: &dyn Fn() -> bool,
+    notes: &mut Vec<String>,
+) -> Result<Option<Rate>, Stop> {
+    let measured = roof(pipe, plan, device, go_on);
+    device.release_all();
+    match measured {
+        Ok(None) => Err(Stop::Interrupted),
+        Ok(rate) => Ok(rate),
+        Err(error @ DeviceError::Lost { .. }) => Err(error.into()),
+        Err(error) => {
+            notes.push(match pipe {
+                None => format!("the roof of `triad` is not measured: {error}"),
+                Some(Pipe::Fp32) => format!("the roof of `fma` is not measured: {error}"),
+                Some(pipe) => format!("the roof of `fma` on {pipe} is not measured: {error}"),
+            });
+            Ok(None)
+        }
+    }
+}
+
+impl PipeRoofs {
     /// The ridge point of the two measured roofs in FLOP/byte, and its interval
     /// ([`Roofline::ridge_interval`]) where both roofs have one.
     pub fn measured_ridge(&self) -> Option<Rate> {
@@ -101,42 +145,48 @@ impl Roofs {
     }
 }
 
-/// Peak rates of a device that has a datasheet or reports its clocks, and where they are from.
-pub fn peak(database: &Database, info: &DeviceInfo) -> Option<(Roofline, String)> {
+/// Peak rates of a pipe of a device that has a datasheet or reports its clocks, and where they are
+/// from.
+pub fn peak(database: &Database, info: &DeviceInfo, pipe: Pipe) -> Option<(Roofline, String)> {
     if info.kind == DeviceKind::Cpu {
         return None;
     }
     if let Some(gpu) = database.find_by_driver_name(&info.name)
-        && let Ok(roofline) = gpu.roofline(Pipe::Fp32)
+        && let Ok(roofline) = gpu.roofline(pipe)
     {
         return Some((roofline, format!("datasheet of {}", gpu.name)));
     }
     let attributes = info.attributes.as_ref()?;
-    let flops = fp32_peak(attributes).ok()?;
-    let bytes = memory_peak(attributes).ok()?;
+    let flops = peak::peak(attributes, pipe).ok()?;
+    let bytes = peak::memory_peak(attributes).ok()?;
     Some((
         Roofline::new(flops.value, bytes.value).ok()?,
         "device attributes".to_owned(),
     ))
 }
 
-/// Measures one roof with its kernel's fastest variant, at the size of [`roof_size`].
+/// Measures the roof of a pipe, or that of the memory, with its kernel's fastest variant, at the size
+/// of [`roof_size`].
 fn roof(
-    kernel: KernelId,
+    pipe: Option<Pipe>,
     plan: &Plan,
     device: &mut dyn Device,
     go_on: &dyn Fn() -> bool,
 ) -> crate::device::Result<Option<Rate>> {
+    let kernel = pipe.map_or(KernelId::Triad, |_| KernelId::Fma);
     let free = device.free_bytes()?;
     let info = device.info();
     let unsupported =
         |error: crate::roofline::work::WorkError| DeviceError::Unsupported(error.to_string());
-    let variants = kernel.kernel().variants(info.kind);
+    let variants = kernel.kernel().variants_on(info);
     let problem = Problem {
         kernel,
         variant: variants.last().map_or("", |variant| variant.name),
         size: Size::Elements(roof_size(kernel, info, free)),
-        form: Form::default(),
+        form: Form {
+            pipe,
+            ..Form::default()
+        },
         seed: plan.seed,
         data: Data::Random,
     };
@@ -159,10 +209,9 @@ fn roof(
         baseline: None,
     };
     let measured = measure(bench.device, subject, &rules, go_on)?;
-    let amount = if kernel == KernelId::Fma {
-        work.flops
-    } else {
-        work.bytes
+    let amount = match kernel {
+        KernelId::Fma => work.flops,
+        _ => work.bytes,
     };
     Ok(measured.map(|measured| rate(amount as f64, &measured)))
 }

@@ -1,7 +1,7 @@
 //! A point and what was found about it become a row.
 
 use super::above::Evidence;
-use super::roofs::Roofs;
+use super::roofs::{PipeRoofs, Roofs};
 use super::visit::{Baseline, Found, Measured};
 use super::{Plan, Point};
 use crate::device::{DeviceInfo, LaunchFacts, Throttle};
@@ -57,8 +57,8 @@ pub(super) fn planned(plan: &Plan, point: &Point, info: &DeviceInfo, run: &Prove
         ptx_source: info.ptx_source.clone(),
         kernel: problem.kernel.name().to_owned(),
         variant: problem.variant.to_owned(),
-        pipe: Some(kernel.pipe().to_owned()),
-        storage: Some(kernel.storage().name().to_owned()),
+        pipe: Some(problem.pipe().id().to_owned()),
+        storage: Some(kernel.operand_type(problem, info).to_owned()),
         out_type: Some(problem.out().name().to_owned()),
         beta: (!kernel.betas().is_empty()).then_some(match problem.form.reads_c {
             true => 1.0,
@@ -109,6 +109,7 @@ pub(super) fn complete(
     info: &DeviceInfo,
 ) -> Vec<Row> {
     let mut row = planned;
+    let roofs = &roofs.of_pipe(point.problem.pipe());
     place_roofs(&mut row, roofs);
     match found {
         Found::Skipped(reason) => {
@@ -232,7 +233,7 @@ fn place_baseline(row: &mut Row, plan: &Plan, point: &Point, measured: &Measurem
     }
 }
 
-fn place_roofs(row: &mut Row, roofs: &Roofs) {
+fn place_roofs(row: &mut Row, roofs: &PipeRoofs) {
     if let Some((peak, _)) = &roofs.peak {
         row.peak_flop_per_s = Some(peak.peak_flop_per_s);
         row.peak_byte_per_s = Some(peak.peak_byte_per_s);
@@ -252,7 +253,7 @@ fn place_on_roofline(
     row: &mut Row,
     point: &Point,
     measured: &Measurement,
-    roofs: &Roofs,
+    roofs: &PipeRoofs,
     info: &DeviceInfo,
 ) {
     let (Some(flops), Some(bytes)) = (row.flops, row.bytes) else {

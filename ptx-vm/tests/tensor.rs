@@ -97,9 +97,82 @@ fn ldmatrix_and_stmatrix_distribute_rows() {
     assert_eq!(run(&body(there_and_back, regs)).0, words);
 }
 
+/// Types of a product: its operands, its accumulators, and the bits of an element.
+#[derive(Clone, Copy)]
+struct Types {
+    operand: &'static str,
+    sum: &'static str,
+    bits: usize,
+    pack: fn(f32) -> u32,
+}
+
+const BF16: Types = Types {
+    operand: "bf16",
+    sum: "f32",
+    bits: 16,
+    pack: |x| bf16(x).into(),
+};
+const F16: Types = Types {
+    operand: "f16",
+    pack: |x| small(x, 5, 10),
+    ..BF16
+};
+const TF32: Types = Types {
+    operand: "tf32",
+    bits: 32,
+    // What lies below TF32's mantissa is ignored.
+    pack: |x| x.to_bits() | 0x1fff,
+    ..BF16
+};
+const E4M3: Types = Types {
+    operand: "e4m3",
+    bits: 8,
+    pack: |x| small(x, 4, 3),
+    ..BF16
+};
+const S8: Types = Types {
+    operand: "s8",
+    sum: "s32",
+    bits: 8,
+    pack: |x| u32::from(x as i8 as u8),
+};
+
+/// Bits of a small integer in a format with so many bits of exponent and mantissa.
+fn small(x: f32, exponent: u32, mantissa: u32) -> u32 {
+    if x == 0.0 {
+        return 0;
+    }
+    let bias = 127 - ((1 << (exponent - 1)) - 1);
+    let sign = x.to_bits() >> 31 << (exponent + mantissa);
+    sign | ((x.abs().to_bits() >> (23 - mantissa)) - (bias << mantissa))
+}
+
+impl Types {
+    /// Elements in 32 bits.
+    fn per(self) -> usize {
+        32 / self.bits
+    }
+
+    /// 32 bits of elements, the first lowest.
+    fn word(self, elements: impl Iterator<Item = f32>) -> u32 {
+        elements
+            .enumerate()
+            .fold(0, |word, (e, x)| word | (self.pack)(x) << (self.bits * e))
+    }
+
+    /// A small integer as an accumulator, and back.
+    fn accumulator(self, x: f32) -> u32 {
+        if self.sum == "s32" {
+            x as i32 as u32
+        } else {
+            x.to_bits()
+        }
+    }
+}
+
 /// One warp multiplies a 16 x k by a k x 8 matrix with `mma.sync`, fragments built by hand.
-fn mma(ty: &str, k: usize, pack: impl Fn(f32) -> u32, bits: usize) -> Report {
-    let per = 32 / bits;
+fn mma(types: Types, k: usize) -> Report {
+    let (ty, sum, per) = (types.operand, types.sum, types.per());
     let (a_regs, b_regs) = (16 * k / per / 32, 8 * k / per / 32);
     let names = |first: usize, n: usize| {
         (0..n)
@@ -120,36 +193,29 @@ fn mma(ty: &str, k: usize, pack: impl Fn(f32) -> u32, bits: usize) -> Report {
         &format!(
             "ld.param.u64 %d1, [in]; ld.param.u64 %d2, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %d3, %r1, 4;
              add.s64 %d1, %d1, %d3; add.s64 %d2, %d2, %d3;\n{loads}
-             mma.sync.aligned.m16n8k{k}.row.col.f32.{ty}.{ty}.f32 {{%r2, %r3, %r4, %r5}}, {{{a}}}, {{{b}}}, {{{c}}};
+             mma.sync.aligned.m16n8k{k}.row.col.{sum}.{ty}.{ty}.{sum} {{%r2, %r3, %r4, %r5}}, {{{a}}}, {{{b}}}, {{{c}}};
              st.global.b32 [%d2], %r2; st.global.b32 [%d2+128], %r3; st.global.b32 [%d2+256], %r4; st.global.b32 [%d2+384], %r5;"
         ),
     );
     // Register i of a fragment, element e: the ISA's figures for these shapes.
     let mut words = Vec::new();
     for i in 0..a_regs {
-        for lane in 0..32 {
-            let word = (0..per).fold(0, |word, e| {
-                let (row, column) = (
-                    lane / 4 + 8 * (i % 2),
-                    per * (lane % 4) + e + 4 * per * (i / 2),
-                );
-                word | pack(value(row, column, 1)) << (bits * e)
-            });
-            words.push(word);
-        }
+        words.extend((0..32).map(|lane| {
+            types.word((0..per).map(|e| {
+                let column = per * (lane % 4) + e + 4 * per * (i / 2);
+                value(lane / 4 + 8 * (i % 2), column, 1)
+            }))
+        }));
     }
     for i in 0..b_regs {
-        for lane in 0..32 {
-            let word = (0..per).fold(0, |word, e| {
-                word | pack(value(per * (lane % 4) + e + 4 * per * i, lane / 4, 2)) << (bits * e)
-            });
-            words.push(word);
-        }
+        words.extend((0..32).map(|lane| {
+            types.word((0..per).map(|e| value(per * (lane % 4) + e + 4 * per * i, lane / 4, 2)))
+        }));
     }
     for i in 0..4 {
-        words.extend(
-            (0..32).map(|lane| value(lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2, 3).to_bits()),
-        );
+        words.extend((0..32).map(|lane| {
+            types.accumulator(value(lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2, 3))
+        }));
     }
     let module = module(&text);
     let mut memory = Memory::new();
@@ -165,14 +231,14 @@ fn mma(ty: &str, k: usize, pack: impl Fn(f32) -> u32, bits: usize) -> Report {
         &Options::default(),
     )
     .unwrap();
-    let got = memory.read_f32(out, 128).unwrap();
+    let got = memory.read_u32(out, 128).unwrap();
     for (at, got) in got.iter().enumerate() {
         let (i, lane) = (at / 32, at % 32);
         let (row, column) = (lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2);
         let sum: f32 = (0..k).map(|p| value(row, p, 1) * value(p, column, 2)).sum();
         assert_eq!(
             *got,
-            value(row, column, 3) + sum,
+            types.accumulator(value(row, column, 3) + sum),
             "{ty} k{k} ({row}, {column})"
         );
     }
@@ -181,23 +247,217 @@ fn mma(ty: &str, k: usize, pack: impl Fn(f32) -> u32, bits: usize) -> Report {
 
 #[test]
 fn mma_of_every_shape() {
-    let f16 = |x: f32| {
-        // Integers up to 4 in magnitude are normal numbers of half precision.
-        if x == 0.0 {
-            0
-        } else {
-            (x.to_bits() >> 16 & 0x8000) | ((x.to_bits() >> 13 & 0x3ffff) - (112 << 10)) & 0x7fff
-        }
-    };
-    let report = mma("bf16", 16, |x| bf16(x).into(), 16);
+    let report = mma(BF16, 16);
     assert_eq!(report.flops.tensor_bf16, 2 * 16 * 8 * 16);
-    mma("bf16", 8, |x| bf16(x).into(), 16);
-    mma("f16", 16, f16, 16);
-    mma("f16", 8, f16, 16);
-    let report = mma("tf32", 8, f32::to_bits, 32);
+    mma(BF16, 8);
+    mma(F16, 16);
+    mma(F16, 8);
+    let report = mma(TF32, 8);
     assert_eq!(report.flops.tensor_tf32, 2 * 16 * 8 * 8);
-    // What lies below TF32's mantissa is ignored.
-    mma("tf32", 4, |x| x.to_bits() | 0x1fff, 32);
+    mma(TF32, 4);
+    let report = mma(E4M3, 32);
+    assert_eq!(report.flops.tensor_fp8, 2 * 16 * 8 * 32);
+    let report = mma(S8, 32);
+    assert_eq!(report.flops.tensor_int8, 2 * 16 * 8 * 32);
+    assert_eq!(report.flops.approximate, 0);
+    mma(S8, 16);
+}
+
+#[test]
+fn eight_bit_floats_have_no_infinities_and_sums_of_bytes_wrap_around() {
+    // Every lane's operands are the same word, and so is every sum.
+    let one = |ty: &str, sum: &str, a: u32, b: u32, c: u32| {
+        let text = kernel(
+            ".param .u64 out",
+            &format!(
+                "ld.param.u64 %d1, [out]; mov.u32 %r1, {a:#x}; mov.u32 %r2, {b:#x}; mov.u32 %r3, {c:#x};
+                 mma.sync.aligned.m16n8k32.row.col.{sum}.{ty}.{ty}.{sum} {{%r4, %r5, %r6, %r7}},
+                 {{%r1, %r1, %r1, %r1}}, {{%r2, %r2}}, {{%r3, %r3, %r3, %r3}};
+                 st.global.b32 [%d1], %r7;"
+            ),
+        );
+        let module = module(&text);
+        let mut memory = Memory::new();
+        let out = memory.alloc("out", 4);
+        let options = Options::default();
+        run(
+            &module,
+            &mut memory,
+            [1; 3],
+            [32, 1, 1],
+            vec![out.into()],
+            &options,
+        )
+        .unwrap();
+        memory.read_u32(out, 1).unwrap()[0]
+    };
+    let fp8 = |a, b| f32::from_bits(one("e4m3", "f32", a, b, 0));
+    // The largest number, 448, the smallest subnormal one, 2^-9, and 1.
+    assert_eq!(fp8(0x7e7e_7e7e, 0x3838_3838), 32.0 * 448.0);
+    assert_eq!(fp8(0xfefe_fefe, 0x3838_3838), -32.0 * 448.0);
+    assert_eq!(fp8(0x7878_7878, 0x3838_3838), 32.0 * 256.0);
+    assert_eq!(fp8(0x0101_0101, 0x3838_3838), 32.0 / 512.0);
+    assert!(fp8(0x7f38_3838, 0x3838_3838).is_nan());
+    assert_eq!(
+        one("s8", "s32", 0x8080_8080, 0x8080_8080, 0x7fff_ffff) as i32,
+        i32::MAX.wrapping_add(32 * 128 * 128)
+    );
+}
+
+/// One warp multiplies doubles, `rows` x k by k x 8.
+fn mma_double(rows: usize, k: usize) {
+    let eights = rows / 8;
+    let (a_regs, b_regs, c_regs) = (eights * k / 4, k / 4, 2 * eights);
+    let names = |first: usize, n: usize| {
+        let names: Vec<String> = (first..first + n).map(|i| format!("%d{i}")).collect();
+        names.join(", ")
+    };
+    let all = a_regs + b_regs + c_regs;
+    let loads: String = (0..all)
+        .map(|i| format!("ld.global.f64 %d{}, [%d1+{}];\n", 10 + i, i * 256))
+        .collect();
+    let first_c = 10 + a_regs + b_regs;
+    let stores: String = (0..c_regs)
+        .map(|i| format!("st.global.f64 [%d2+{}], %d{};\n", i * 256, first_c + i))
+        .collect();
+    let (a, b, c) = (
+        names(10, a_regs),
+        names(10 + a_regs, b_regs),
+        names(first_c, c_regs),
+    );
+    let text = kernel(
+        ".param .u64 in, .param .u64 out",
+        &format!(
+            "ld.param.u64 %d1, [in]; ld.param.u64 %d2, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %d3, %r1, 8;
+             add.s64 %d1, %d1, %d3; add.s64 %d2, %d2, %d3;\n{loads}
+             mma.sync.aligned.m{rows}n8k{k}.row.col.f64.f64.f64.f64 {{{c}}}, {{{a}}}, {{{b}}}, {{{c}}};
+             {stores}"
+        ),
+    );
+    // Thirds are inexact: the order of the sums shows.
+    let third = |i, j, salt| f64::from(value(i, j, salt)) / 3.0;
+    let mut doubles: Vec<f64> = Vec::new();
+    for i in 0..a_regs {
+        doubles.extend(
+            (0..32).map(|lane| third(lane / 4 + 8 * (i % eights), lane % 4 + 4 * (i / eights), 1)),
+        );
+    }
+    for i in 0..b_regs {
+        doubles.extend((0..32).map(|lane| third(lane % 4 + 4 * i, lane / 4, 2)));
+    }
+    let place = |i: usize, lane: usize| (lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2);
+    for i in 0..c_regs {
+        doubles.extend((0..32).map(|lane| third(place(i, lane).0, place(i, lane).1, 3)));
+    }
+    let module = module(&text);
+    let mut memory = Memory::new();
+    let bytes: Vec<u8> = doubles.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let input = alloc(&mut memory, "in", &bytes);
+    let out = memory.alloc("out", 256 * c_regs);
+    let args = vec![input.into(), out.into()];
+    let options = Options::default();
+    let report = run(&module, &mut memory, [1; 3], [32, 1, 1], args, &options).unwrap();
+    assert_eq!(report.flops.tensor_f64, (2 * rows * 8 * k) as u64);
+    let mut got = vec![0; 256 * c_regs];
+    memory.read(out, &mut got).unwrap();
+    for (at, got) in got.chunks(8).enumerate() {
+        let (row, column) = place(at / 32, at % 32);
+        let expected = (0..k).fold(third(row, column, 3), |sum, p| {
+            third(row, p, 1).mul_add(third(p, column, 2), sum)
+        });
+        let got = f64::from_le_bytes(got.try_into().unwrap());
+        assert_eq!(got, expected, "m{rows} k{k} ({row}, {column})");
+    }
+}
+
+#[test]
+fn mma_of_doubles() {
+    mma_double(8, 4);
+    for k in [4, 8, 16] {
+        mma_double(16, k);
+    }
+}
+
+/// A warpgroup multiplies m64n16 of 32 bytes a row, both operands K-major without swizzle, twice:
+/// the second product is added.
+fn wgmma_of(types: Types) -> Report {
+    let (ty, sum, per) = (types.operand, types.sum, types.per());
+    let k = 8 * per;
+    let flags = if sum == "s32" {
+        ""
+    } else if types.bits == 16 {
+        ", 1, 1, 0, 0"
+    } else {
+        ", 1, 1"
+    };
+    let product = |adds: &str| {
+        format!(
+            "wgmma.mma_async.sync.aligned.m64n16k{k}.{sum}.{ty}.{ty}
+             {{%r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17}}, %d10, %d11, {adds}{flags};"
+        )
+    };
+    // 80 rows of 8 words: A and then B; word (row, w) of a core matrix at 4 * (w / 4 * 8 + row).
+    let text = kernel(
+        ".param .u64 in, .param .u64 out",
+        &format!(
+            ".shared .align 128 .b8 s[2560];
+             ld.param.u64 %d1, [in]; ld.param.u64 %d2, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, s;
+             mov.u32 %r3, %r1;
+             fill: mul.wide.u32 %d3, %r3, 4; add.s64 %d3, %d1, %d3; ld.global.b32 %r4, [%d3];
+             mad.lo.u32 %r5, %r3, 4, %r2; st.shared.b32 [%r5], %r4; add.u32 %r3, %r3, 128;
+             setp.lt.u32 %p1, %r3, 640; @%p1 bra fill;
+             fence.proxy.async; bar.sync 0;
+             shr.u32 %r6, %r2, 4; cvt.u64.u32 %d10, %r6; add.u32 %r6, %r6, 128; cvt.u64.u32 %d11, %r6;
+             or.b64 %d10, %d10, {descriptor:#x}; or.b64 %d11, %d11, {descriptor:#x};
+             setp.ne.u32 %p2, %r1, %r1; setp.eq.u32 %p3, %r1, %r1;
+             wgmma.fence.sync.aligned; {} {} wgmma.commit_group.sync.aligned;
+             wgmma.wait_group.sync.aligned 0;
+             mad.lo.u32 %r7, %r1, 32, 0; cvt.u64.u32 %d4, %r7; add.s64 %d4, %d2, %d4;
+             st.global.v4.b32 [%d4], {{%r10, %r11, %r12, %r13}};
+             st.global.v4.b32 [%d4+16], {{%r14, %r15, %r16, %r17}};",
+            product("%p2"),
+            product("%p3"),
+            // Core matrices of 128 bytes: the next along k, the next eight rows.
+            descriptor = (128u64 >> 4) << 16 | (256u64 >> 4) << 32,
+        ),
+    )
+    .replace("sm_90", "sm_90a");
+    let operand = |rows: usize, at: &dyn Fn(usize, usize) -> f32| {
+        let mut words = vec![0; rows * 8];
+        for (row, w) in (0..rows).flat_map(|row| (0..8).map(move |w| (row, w))) {
+            let core = (row / 8 * 2 + w / 4) * 32;
+            words[core + row % 8 * 4 + w % 4] = types.word((0..per).map(|e| at(row, w * per + e)));
+        }
+        words
+    };
+    let mut words = operand(64, &|row, p| value(row, p, 1));
+    words.extend(operand(16, &|column, p| value(p, column, 2)));
+    let module = module(&text);
+    let mut memory = Memory::new();
+    let input = memory.alloc_u32("in", &words);
+    let out = memory.alloc("out", 128 * 32);
+    let args = vec![input.into(), out.into()];
+    let options = Options::default();
+    let report = run(&module, &mut memory, [1; 3], [128, 1, 1], args, &options).unwrap();
+    let got = memory.read_u32(out, 128 * 8).unwrap();
+    for (at, got) in got.iter().enumerate() {
+        let (thread, i) = (at / 8, at % 8);
+        let row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (i / 2 % 2);
+        let column = 8 * (i / 4) + 2 * (thread % 4) + i % 2;
+        let sum: f32 = (0..k).map(|p| value(row, p, 1) * value(p, column, 2)).sum();
+        assert_eq!(*got, types.accumulator(2.0 * sum), "{ty} ({row}, {column})");
+    }
+    report
+}
+
+#[test]
+fn wgmma_of_every_type() {
+    let operations = |k: u64| 2 * 2 * 64 * 16 * k;
+    assert_eq!(wgmma_of(BF16).flops.tensor_bf16, operations(16));
+    assert_eq!(wgmma_of(F16).flops.tensor_f16, operations(16));
+    assert_eq!(wgmma_of(TF32).flops.tensor_tf32, operations(8));
+    assert_eq!(wgmma_of(E4M3).flops.tensor_fp8, operations(32));
+    assert_eq!(wgmma_of(S8).flops.tensor_int8, operations(32));
 }
 
 /// Coordinates of a box and its offset in shared memory.

@@ -1,7 +1,7 @@
 //! What is run on the VM, and on which GPUs it pretends to be.
 
+use rooftrace::device::DeviceInfo;
 use rooftrace::device::vm::{Target, describe};
-use rooftrace::device::{DeviceInfo, DeviceKind};
 use rooftrace::kernels::size::{Size, parse_sizes};
 use rooftrace::kernels::{Argument, Data, Form, KernelId, Launch, Problem, SizeKind};
 use std::collections::BTreeMap;
@@ -83,12 +83,26 @@ pub fn plain(target: Target) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for id in KernelId::ALL {
         let kernel = id.kernel();
-        for variant in kernel.variants(DeviceKind::Vm) {
-            let sizes = parse_sizes(sizes(kernel.size_kind()), kernel.size_kind()).unwrap();
-            cases.extend(sizes.into_iter().map(|size| Case {
-                info: describe(target),
-                problem: problem(id, variant.name, size),
-            }));
+        let info = describe(target);
+        for pipe in kernel.pipes(&info) {
+            for variant in kernel.variants_on_pipe(pipe, &info) {
+                let text = match pipe == kernel.pipe() {
+                    true => sizes(kernel.size_kind()),
+                    // Around the turns of a tensor core's slices.
+                    false => "1,4,11",
+                };
+                let sizes = parse_sizes(text, kernel.size_kind()).unwrap();
+                cases.extend(sizes.into_iter().map(|size| Case {
+                    info: info.clone(),
+                    problem: Problem {
+                        form: Form {
+                            pipe: Some(pipe),
+                            ..Form::default()
+                        },
+                        ..problem(id, variant.name, size)
+                    },
+                }));
+            }
         }
     }
     cases.sort_by_key(Case::cost);
@@ -129,8 +143,10 @@ pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
         if kernel.size_kind() != SizeKind::Matrix {
             continue;
         }
-        let variants = kernel.variants(DeviceKind::Vm);
-        let variant = variants.last().unwrap().name;
+        let Some(variant) = kernel.variants_on(&describe(target)).pop() else {
+            continue;
+        };
+        let variant = variant.name;
         for info in smaller(target) {
             for size in products(&all) {
                 let case = Case {

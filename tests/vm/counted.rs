@@ -3,7 +3,7 @@
 use super::cases::smaller;
 use super::ptx;
 use rooftrace::count::count;
-use rooftrace::device::DeviceKind;
+use rooftrace::device::Device;
 use rooftrace::device::vm::{Target, VmDevice, describe};
 use rooftrace::kernels::size::parse_sizes;
 use rooftrace::kernels::{Data, Form, KernelId, Problem, Size, SizeKind};
@@ -22,18 +22,27 @@ fn counts_and_models_agree_everywhere() {
                     SizeKind::Elements => "4096,1003",
                     SizeKind::Mixed => "4096@0,4096@40,1003@0.25,1003@15.75",
                 };
-                for variant in kernel.variants(DeviceKind::Vm) {
+                let info = device.info().clone();
+                let on_pipe = |pipe| {
+                    let variants = kernel.variants_on_pipe(pipe, &info).into_iter();
+                    variants.map(move |variant| (variant, pipe))
+                };
+                for (variant, pipe) in kernel.pipes(&info).into_iter().flat_map(on_pipe) {
+                    let text = if pipe == kernel.pipe() { text } else { "5" };
                     for size in parse_sizes(text, kernel.size_kind()).unwrap() {
                         let problem = Problem {
                             kernel: id,
                             variant: variant.name,
                             size,
-                            form: Form::default(),
+                            form: Form {
+                                pipe: Some(pipe),
+                                ..Form::default()
+                            },
                             seed: 1,
                             data: Data::Random,
                         };
                         let counted = count(&mut device, &problem).unwrap();
-                        let place = format!("{} {} {size}", id.name(), variant.name);
+                        let place = format!("{} {} {pipe} {size}", id.name(), variant.name);
                         assert_eq!(counted.disagreements(), [""; 0], "{place}");
                         // The shipped kernels agree to the FLOP and to the byte.
                         assert_eq!(counted.unexplained_flops(), 0, "{place}");

@@ -46,8 +46,7 @@ fn verify_all(target: Target) {
     // Kernels that come without a test here are found out. The others fill, sweep and probe: they
     // have no result of their own.
     let support = ["fill_", "l2_sweep_", "clock_probe"];
-    let computing = gpu_kernels::params::ENTRIES
-        .iter()
+    let computing = gpu_kernels::params::Entry::of(target.name())
         .map(|entry| entry.name)
         .filter(|name| !support.iter().any(|prefix| name.starts_with(prefix)));
     assert_eq!(entries, computing.collect::<BTreeSet<_>>());

@@ -20,7 +20,7 @@ unsafe fn run<T: Tile>(products: Products) {
     let TensorTile { stages, n, .. } = T::TILE;
     let (all, block) = (thread::grid_dim_x(), thread::block_idx_x());
     let index = thread::thread_idx_x();
-    let mut walk = Walk::new(&products, [T::TILE.m(), n], block, all);
+    let mut walk = Walk::new(products.extent(), [T::TILE.m(), n], block, all);
     let Some(place) = walk.next() else { return };
     let ring = Ring::new();
     let depth = products.depth();

@@ -1,4 +1,5 @@
-//! `gemm-bf16` and `gemm-tf32`: C = A @ B + beta C on tensor cores, row-major, for `sm_90a`.
+//! `gemm-bf16` and `gemm-tf32`: C = A @ B + beta C on tensor cores, row-major: for `sm_90a`, but for
+//! [`mma`].
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -6,20 +7,29 @@
 //! | [`ring`] | the stages of A and B in shared memory, their barriers, the copies into them |
 //! | [`output`] | C: from registers to memory |
 //! | [`first`] | the ladder's first steps: every warp waits, then multiplies |
+//! | [`mma`] | the portable first step: `mma.sync`, for every target |
 //! | [`tf32`] | `gemm-tf32`, of the same parts |
 //! | [`specialised`] | one warp copies, the others multiply; persistent blocks, clusters |
 //!
 //! A k tile is 64 deep: 128 bytes of A's rows. A lies in shared memory with its rows along k, B as
 //! it lies in memory, in panels of 64 columns whose rows run across k: `wgmma` takes either.
 
+#[cfg(sm_90a)]
 mod first;
+mod mma;
+#[cfg(sm_90a)]
 mod output;
+#[cfg(sm_90a)]
 mod ring;
+#[cfg(sm_90a)]
 mod specialised;
+#[cfg(sm_90a)]
 mod tf32;
 mod walk;
 
+#[cfg(sm_90a)]
 use crate::params::TensorTile;
+#[cfg(sm_90a)]
 use crate::ptx::wgmma::Sums;
 
 /// The products of a launch.
@@ -27,6 +37,7 @@ use crate::ptx::wgmma::Sums;
 /// A is m x k, B k x n, C m x n, all row-major; the `batch` matrices of each lie one behind the
 /// other. The tensor maps have boxes of 64 columns and [`TensorTile::m`] (A), 64 over
 /// [`TensorTile::cluster`] (B) and 64 (C) rows.
+#[cfg(sm_90a)]
 #[derive(Clone, Copy)]
 struct Products {
     a: *const u8,
@@ -42,6 +53,7 @@ struct Products {
 }
 
 /// A tile and where its sums are held.
+#[cfg(sm_90a)]
 trait Tile {
     /// Its shape.
     const TILE: TensorTile;
@@ -49,7 +61,13 @@ trait Tile {
     type Sums: Sums;
 }
 
+#[cfg(sm_90a)]
 impl Products {
+    /// Rows and columns of C, and matrices.
+    fn extent(&self) -> [u32; 3] {
+        [self.m, self.n, self.batch]
+    }
+
     /// k tiles of a tile of C.
     fn depth(&self) -> u32 {
         self.k.div_ceil(crate::params::TENSOR_DEPTH)

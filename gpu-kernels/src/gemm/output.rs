@@ -3,7 +3,8 @@
 use super::walk::Place;
 use super::{Products, Tile};
 use crate::params::{OUT_F32, PANEL_BYTES, PANEL_COLUMNS, READS_C, STAGES_C};
-use crate::ptx::matrix::{bf16_pair, store_4};
+use crate::ptx::convert::bf16_pair;
+use crate::ptx::matrix::store_4;
 use crate::ptx::wgmma::{Pairs, Sums};
 use crate::ptx::{bulk_tensor, fence, global, warpgroup};
 

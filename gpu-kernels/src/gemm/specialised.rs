@@ -48,7 +48,7 @@ unsafe fn run<T: Tile>(products: Products) {
         thread::block_idx_x() / cluster,
         thread::grid_dim_x() / cluster,
     );
-    let walk = Walk::new(&products, tile, first, step);
+    let walk = Walk::new(products.extent(), tile, first, step);
     // SAFETY: one thread makes the barriers before any other uses them; whole warpgroups branch
     // together, with registers that add up to those of the launch.
     unsafe {

@@ -57,7 +57,7 @@ kernel! {
         let consumers = Transposed::TILE.consumers;
         let ring = Ring::new();
         let tile = [Transposed::TILE.n, Transposed::TILE.m()];
-        let walk = Walk::new(&products, tile, thread::block_idx_x(), thread::grid_dim_x());
+        let walk = Walk::new(products.extent(), tile, thread::block_idx_x(), thread::grid_dim_x());
         // SAFETY: one thread makes the barriers before any other uses them; whole warpgroups branch
         // together.
         unsafe {

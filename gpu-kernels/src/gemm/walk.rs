@@ -1,6 +1,5 @@
 //! Which tiles of C fall to a block, in which order.
 
-use super::Products;
 use crate::params::TENSOR_BAND;
 
 /// A walk over the tiles of every matrix, in bands of [`TENSOR_BAND`] rows column by column, so that
@@ -32,15 +31,15 @@ fn divide(a: u32, b: u32) -> u32 {
 }
 
 impl Walk {
-    /// The tiles `first`, `first + step`, … of the products; a tile has `tile` rows and columns.
+    /// The tiles `first`, `first + step`, … of `batch` matrices m x n; a tile has `tile` rows and columns.
     #[inline(always)]
-    pub fn new(products: &Products, tile: [u32; 2], first: u32, step: u32) -> Self {
-        let (rows, columns) = (products.m.div_ceil(tile[0]), products.n.div_ceil(tile[1]));
+    pub fn new([m, n, batch]: [u32; 3], tile: [u32; 2], first: u32, step: u32) -> Self {
+        let (rows, columns) = (m.div_ceil(tile[0]), n.div_ceil(tile[1]));
         Walk {
             rows,
             columns,
             group: (TENSOR_BAND / tile[0]).max(1),
-            total: rows * columns * products.batch,
+            total: rows * columns * batch,
             next: first,
             step,
             tile,

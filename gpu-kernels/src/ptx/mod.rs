@@ -19,15 +19,18 @@ macro_rules! ptx {
 pub mod bulk_tensor;
 #[cfg(sm_90a)]
 pub mod cluster;
+pub mod convert;
 pub mod copy_async;
 pub mod device_wide;
 #[cfg(sm_90a)]
 pub mod fence;
 pub mod global;
+pub mod ldmatrix;
 #[cfg(sm_90a)]
 pub mod matrix;
 #[cfg(sm_90a)]
 pub mod mbarrier;
+pub mod mma;
 pub mod shared;
 pub mod special;
 pub mod warp;
@@ -35,3 +38,5 @@ pub mod warp;
 pub mod warpgroup;
 #[cfg(sm_90a)]
 pub mod wgmma;
+#[cfg(sm_90a)]
+pub mod wgmma_wide;

@@ -74,6 +74,18 @@ pub unsafe fn load_u32(address: u32) -> u32 {
     value
 }
 
+/// Stores a u16 to shared memory (`st.shared.u16`).
+///
+/// # Safety
+/// As for [`store`], with 2-byte alignment.
+#[inline(always)]
+pub unsafe fn store_u16(address: u32, value: u16) {
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("st.shared.u16 [{0}], {1};", in(reg32) address, in(reg16) value, options(nostack));
+    }
+}
+
 /// Stores a u32 to shared memory (`st.shared.u32`).
 ///
 /// # Safety

@@ -33,7 +33,7 @@ pub fn wait<const PENDING: u32>() {
 /// Where an operand in shared memory lies, with the 128-byte swizzle of [`super::bulk_tensor`]
 /// (PTX ISA, "Matrix Descriptor Format"): atoms of eight rows of 128 bytes.
 #[derive(Clone, Copy)]
-pub struct Descriptor(u64);
+pub struct Descriptor(pub(super) u64);
 
 impl Descriptor {
     /// An operand whose rows run along k: from one atom to the next along M or N it is 1024 bytes.

@@ -11,8 +11,8 @@ use crate::crossover::sizes::sizes;
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
 use crate::kernels::{KernelId, Size};
 use crate::record::{Destination, Row, read_file};
+use crate::roofline::Database;
 use crate::roofline::crossover::{Claim, Crossover, claims};
-use crate::roofline::{Database, Pipe};
 use crate::sweep::{Plan, Point, roofs};
 use std::path::PathBuf;
 
@@ -104,6 +104,7 @@ fn request(
         batch: None,
         beta: None,
         out_type: None,
+        pipe: None,
         cache: CacheArg::Cold,
         out,
         format: None,
@@ -178,12 +179,7 @@ fn own_sizes(id: KernelId, info: &DeviceInfo, database: &Database) -> Vec<Size> 
 /// Where the device's known roofs put the crossover: what the sizes are chosen by, not what they
 /// are judged by.
 fn predicted(claim: &Claim, info: &DeviceInfo, database: &Database) -> Option<f64> {
-    let known = database.find_by_driver_name(&info.name);
-    let roofline = match known.and_then(|gpu| gpu.roofline(claim.pipe).ok()) {
-        Some(roofline) => roofline,
-        None if claim.pipe == Pipe::Fp32 => roofs::peak(database, info)?.0,
-        None => return None,
-    };
+    let (roofline, _) = roofs::peak(database, info, claim.pipe)?;
     match claim.on(&roofline) {
         Crossover::At { n, .. } => Some(n),
         _ => None,

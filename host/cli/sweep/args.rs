@@ -1,6 +1,7 @@
 //! The raw arguments of `sweep`.
 
 use super::form::Batch;
+use super::pipe::Pipes;
 use crate::device::DeviceChoice;
 use crate::kernels::{KernelId, Variant, intensity};
 use crate::record::Format;
@@ -53,6 +54,11 @@ pub struct SweepArgs {
     /// What C is stored as; the kernel's own without it
     #[arg(long, value_enum, value_name = "TYPE")]
     pub out_type: Option<OutTypeArg>,
+
+    /// What does the arithmetic of fma: fp32, fp64, fp64-tensor, tf32, bf16, fp16, fp8, int8; several
+    /// separated by commas, or `all` that the device has [default: the kernel's own]
+    #[arg(long, value_name = "PIPE")]
+    pub pipe: Option<Pipes>,
 
     /// State of the last-level cache when a launch starts
     #[arg(long, value_enum, default_value = "cold", value_name = "STATE")]

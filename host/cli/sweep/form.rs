@@ -110,6 +110,7 @@ impl FormArgs {
             batch: 1,
             reads_c: self.reads_c.or(kernel.betas().first().copied()) == Some(true),
             out: self.out,
+            pipe: problem.form.pipe,
         };
         let batch = match self.batch {
             None => 1,

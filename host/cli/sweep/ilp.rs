@@ -7,6 +7,7 @@ use crate::device::{DeviceInfo, DeviceKind};
 use crate::kernels::KernelId;
 use crate::kernels::fma::Shape;
 use crate::record::{Row, Status};
+use crate::roofline::pipe::Pipe;
 use std::collections::BTreeSet;
 
 /// Cycles that a scheduler takes for a warp-wide FMA, with so many chains and warps.
@@ -37,8 +38,16 @@ pub(super) fn summary(rows: &[Row], info: &DeviceInfo) -> Option<String> {
 
 /// The cycles of every variant that has a clock and a time, in the order of the rows.
 fn measured(rows: &[Row], info: &DeviceInfo) -> Vec<Cycles> {
+    let on_fp32 = |row: &Row| {
+        row.pipe
+            .as_deref()
+            .is_none_or(|pipe| pipe == Pipe::Fp32.id())
+    };
     let usable = |row: &&Row| {
-        row.kernel == KernelId::Fma.name() && row.status == Status::Ok && !row.is_steady_state()
+        row.kernel == KernelId::Fma.name()
+            && on_fp32(row)
+            && row.status == Status::Ok
+            && !row.is_steady_state()
     };
     let rows: Vec<&Row> = rows.iter().filter(usable).collect();
     // One state of the cache is enough: the loop touches no memory.

@@ -5,12 +5,14 @@
 //! | [`args`] | the raw arguments |
 //! | [`form`] | `--batch`, `--beta`, `--out-type` |
 //! | `ilp` | cycles of an FMA by chains and warps, below the table |
+//! | [`pipe`] | `--pipe` |
 //! | [`request`] | arguments and device become a plan |
 //! | `view` | the table on stdout, the progress on stderr |
 
 pub mod args;
 pub mod form;
 mod ilp;
+pub mod pipe;
 pub mod request;
 mod view;
 
@@ -23,7 +25,7 @@ use crate::device::cuda::Ptx;
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::record::{self, Envelope, Identity, OnExisting, Resume, Row};
 use crate::roofline::db::Database;
-use crate::sweep::roofs::{Rate, Roofs};
+use crate::sweep::roofs::{PipeRoofs, Rate, Roofs};
 use crate::sweep::{self, Budget, Observer, Outcome, Plan, Point, Stop};
 use request::Request;
 use std::sync::Arc;
@@ -252,9 +254,18 @@ impl Observer for Follower {
     }
 }
 
-/// The roofs in the environment of a JSON document: rates in FLOP/s and byte/s, ridge points in
-/// FLOP/byte, intervals from the 95 % intervals of the medians.
+/// The roofs in the environment of a JSON document, for each pipe: rates in FLOP/s and byte/s, ridge
+/// points in FLOP/byte, intervals from the 95 % intervals of the medians.
 fn in_envelope(roofs: &Roofs) -> serde_json::Value {
+    let pipes: serde_json::Map<_, _> = roofs
+        .pipes
+        .iter()
+        .map(|roofs| (roofs.pipe.id().to_owned(), of_pipe(roofs)))
+        .collect();
+    serde_json::json!({ "pipes": pipes, "notes": roofs.notes })
+}
+
+fn of_pipe(roofs: &PipeRoofs) -> serde_json::Value {
     let rate = |rate: Option<Rate>| {
         rate.map(|rate| {
             serde_json::json!({
@@ -279,7 +290,6 @@ fn in_envelope(roofs: &Roofs) -> serde_json::Value {
             "byte_per_s": rate(roofs.measured_byte_per_s),
             "ridge_flop_per_byte": rate(roofs.measured_ridge()),
         },
-        "notes": roofs.notes,
     })
 }
 

@@ -3,6 +3,7 @@
 
 use super::args::{BaselineArg, CacheArg, DataArg, SweepArgs};
 use super::form::FormArgs;
+use super::pipe::{self, Pipes};
 use crate::cli::error::CliError;
 use crate::cli::nearest::unknown;
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
@@ -11,6 +12,7 @@ use crate::kernels::{Data, Form, KernelId, Problem, intensity};
 use crate::measure::Rules;
 use crate::record::{Cache, Destination, Format, OnExisting};
 use crate::roofline::db::Database;
+use crate::roofline::pipe::Pipe;
 use crate::sweep::{Plan, Point};
 use std::path::PathBuf;
 
@@ -21,6 +23,8 @@ pub struct Request {
     pub kernels: Vec<(KernelId, Option<Vec<Size>>)>,
     /// `--batch`, `--beta` and `--out-type`.
     pub form: FormArgs,
+    /// `--pipe`.
+    pub pipes: Option<Pipes>,
     /// `--intensity`: FMAs of each element, for kernels whose size has a number of them.
     pub fmas: Option<Vec<u64>>,
     /// `--variant`.
@@ -88,6 +92,7 @@ impl Request {
         Ok(Request {
             kernels,
             form,
+            pipes: args.pipe.clone(),
             fmas,
             variant: args.variant.clone(),
             device: args.device,
@@ -138,25 +143,19 @@ impl Request {
                 }
                 _ => sizes,
             };
-            for variant in self.variants(*id, info)? {
-                for size in &sizes {
-                    let mut problem = Problem {
-                        kernel: *id,
-                        variant,
-                        size: *size,
-                        form: Form::default(),
-                        seed: self.seed,
-                        data: self.data,
-                    };
-                    problem.form = self.form.of(&problem, info)?;
-                    id.kernel()
-                        .work(&problem, info)
-                        .map_err(|error| CliError::Usage(format!("--sizes {size}: {error}")))?;
-                    let problem = &problem;
-                    points.extend(self.caches.iter().map(|&cache| Point {
-                        problem: problem.clone(),
-                        cache,
-                    }));
+            let variants = self.variants(*id, info)?;
+            if variants.is_empty() {
+                continue;
+            }
+            for pipe in pipe::of(self.pipes.as_ref(), *id, info)? {
+                for variant in pipe::variants(*id, pipe, info, &variants)? {
+                    for size in &sizes {
+                        let problem = self.problem(*id, pipe, variant, *size, info)?;
+                        points.extend(self.caches.iter().map(|&cache| Point {
+                            problem: problem.clone(),
+                            cache,
+                        }));
+                    }
                 }
             }
         }
@@ -170,6 +169,34 @@ impl Request {
             seed: self.seed,
             database,
         })
+    }
+
+    /// One problem of the plan, whose work can be counted.
+    fn problem(
+        &self,
+        kernel: KernelId,
+        pipe: Pipe,
+        variant: &'static str,
+        size: Size,
+        info: &DeviceInfo,
+    ) -> Result<Problem, CliError> {
+        let mut problem = Problem {
+            kernel,
+            variant,
+            size,
+            form: Form {
+                pipe: Some(pipe),
+                ..Form::default()
+            },
+            seed: self.seed,
+            data: self.data,
+        };
+        problem.form = self.form.of(&problem, info)?;
+        kernel
+            .kernel()
+            .work(&problem, info)
+            .map_err(|error| CliError::Usage(format!("--sizes {size}: {error}")))?;
+        Ok(problem)
     }
 
     /// Where the rows go.

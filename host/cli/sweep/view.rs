@@ -4,11 +4,11 @@ use super::ilp;
 use crate::cli::Verbosity;
 use crate::device::DeviceInfo;
 use crate::figure::terminal;
-use crate::kernels::intensity;
+use crate::kernels::{KernelId, intensity};
 use crate::record::{Cache, Row, Status};
 use crate::roofline::units::engineering;
 use crate::sweep::Point;
-use crate::sweep::roofs::{Rate, Roofs};
+use crate::sweep::roofs::{PipeRoofs, Rate, Roofs};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 
@@ -89,7 +89,7 @@ impl View {
         self.bar.set_position(index as u64);
         self.bar.set_message(format!(
             "{} {} {} {}",
-            problem.kernel.name(),
+            name(problem.kernel, problem.pipe().id()),
             problem.variant,
             problem.size,
             cache(point.cache)
@@ -103,10 +103,18 @@ impl View {
         for note in &roofs.notes {
             self.notice(note);
         }
+        for of_pipe in &roofs.pipes {
+            self.roofs_of(of_pipe);
+        }
+    }
+
+    /// The roofs of a pipe.
+    fn roofs_of(&self, roofs: &PipeRoofs) {
+        let pipe = roofs.pipe;
         if let Some((peak, source)) = &roofs.peak {
             self.detail(&format!(
-                "peaks ({source}): {}, {}, ridge {:.1} FLOP/byte",
-                engineering(peak.peak_flop_per_s, "FLOP/s"),
+                "{pipe} peaks ({source}): {}, {}, ridge {:.1} FLOP/byte",
+                engineering(peak.peak_flop_per_s, pipe.rate_unit()),
                 engineering(peak.peak_byte_per_s, "B/s"),
                 peak.ridge()
             ));
@@ -126,8 +134,8 @@ impl View {
             roofs.measured_ridge(),
         ) {
             self.detail(&format!(
-                "measured roofs: fma {}, triad {}, ridge {} FLOP/byte",
-                rate(flops, &|value| engineering(value, "FLOP/s")),
+                "{pipe} measured roofs: fma {}, triad {}, ridge {} FLOP/byte",
+                rate(flops, &|value| engineering(value, pipe.rate_unit())),
                 rate(bytes, &|value| engineering(value, "B/s")),
                 rate(ridge, &|value| format!("{value:.2}"))
             ));
@@ -189,8 +197,11 @@ impl View {
             Status::Failed => format!("FAILED: {}", row.reason.as_deref().unwrap_or_default()),
         };
         let no_flops = row.flops == Some(0);
+        let kernel = KernelId::ALL.into_iter().find(|id| id.name() == row.kernel);
         self.line(&[
-            row.kernel.clone(),
+            kernel.map_or(row.kernel.clone(), |id| {
+                name(id, row.pipe.as_deref().unwrap_or_default())
+            }),
             row.variant.clone(),
             size,
             cache(row.cache).to_owned(),
@@ -226,6 +237,14 @@ impl View {
         }
         self.bar
             .suspend(|| drop(writeln!(anstream::stdout(), "{}", text.trim_end())));
+    }
+}
+
+/// The kernel, and the pipe if it is not the kernel's own.
+fn name(kernel: KernelId, pipe: &str) -> String {
+    match pipe == kernel.kernel().pipe().id() {
+        true => kernel.name().to_owned(),
+        false => format!("{} {pipe}", kernel.name()),
     }
 }
 

@@ -2,18 +2,20 @@
 
 use super::check::{self, Arithmetic, Unit};
 use super::layout::Layout;
-use super::{operands, wgmma, work};
+use super::{mma, operands, wgmma, work};
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::kernels::{
-    Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, SizeKind, Variant,
+    Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, SizeKind, Surplus,
+    Variant,
 };
+use crate::roofline::pipe::Pipe;
 use crate::roofline::work::{Work, WorkError};
 
 /// A matrix product on tensor cores.
 pub struct Gemm {
     id: KernelId,
     summary: &'static str,
-    pipe: &'static str,
+    pipe: Pipe,
     /// What A and B are stored as, and what the tensor cores read.
     storage: Element,
     read: Element,
@@ -28,7 +30,7 @@ pub struct Gemm {
 pub const BF16: Gemm = Gemm {
     id: KernelId::GemmBf16,
     summary: "C = A @ B + C in bfloat16 on tensor cores",
-    pipe: "bf16",
+    pipe: Pipe::Bf16,
     storage: Element::Bf16,
     read: Element::Bf16,
     outputs: &[Element::Bf16, Element::F32],
@@ -41,7 +43,7 @@ pub const BF16: Gemm = Gemm {
 pub const TF32: Gemm = Gemm {
     id: KernelId::GemmTf32,
     summary: "C = A @ B + C in f32, multiplied in TF32 on tensor cores",
-    pipe: "tf32",
+    pipe: Pipe::Tf32,
     storage: Element::F32,
     read: Element::F32,
     outputs: &[Element::F32],
@@ -57,7 +59,7 @@ pub const TF32: Gemm = Gemm {
 pub const MIXED: Gemm = Gemm {
     id: KernelId::GemmMixed,
     summary: "C = A @ B + C in f32, multiplied in bfloat16 on tensor cores",
-    pipe: "bf16",
+    pipe: Pipe::Bf16,
     storage: Element::F32,
     read: Element::Bf16,
     outputs: &[Element::F32],
@@ -75,6 +77,11 @@ impl Gemm {
     }
 }
 
+/// Whether a problem takes the portable launch.
+fn is_mma(problem: &Problem) -> bool {
+    problem.variant == mma::VARIANT.name
+}
+
 impl Kernel for Gemm {
     fn id(&self) -> KernelId {
         self.id
@@ -84,7 +91,7 @@ impl Kernel for Gemm {
         self.summary
     }
 
-    fn pipe(&self) -> &'static str {
+    fn pipe(&self) -> Pipe {
         self.pipe
     }
 
@@ -112,8 +119,8 @@ impl Kernel for Gemm {
         wgmma::variants(device, self.ladder)
     }
 
-    fn runs_on(&self, _: &Variant, device: &DeviceInfo) -> bool {
-        wgmma::runs_on(device)
+    fn runs_on(&self, variant: &Variant, device: &DeviceInfo) -> bool {
+        *variant == mma::VARIANT || wgmma::runs_on(device)
     }
 
     fn default_sizes(&self, _: DeviceKind) -> &'static str {
@@ -141,11 +148,24 @@ impl Kernel for Gemm {
         operands(problem, self.storage)
     }
 
+    fn surplus(&self, problem: &Problem, _: &DeviceInfo) -> Surplus {
+        match is_mma(problem) {
+            true => mma::surplus(problem),
+            false => Surplus::default(),
+        }
+    }
+
     fn preparation(&self, problem: &Problem, info: &DeviceInfo) -> Result<Vec<Launch>, String> {
+        if is_mma(problem) {
+            return Ok(Vec::new());
+        }
         self.layout(problem).copies(info)
     }
 
     fn launch(&self, problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
+        if is_mma(problem) {
+            return mma::launch(problem);
+        }
         let layout = self.layout(problem);
         match self.read {
             Element::Bf16 => wgmma::bf16(problem, info, &layout),

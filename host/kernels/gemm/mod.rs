@@ -6,11 +6,13 @@
 //! | [`wgmma`] | their launches |
 //! | [`tiles`] | which tile, by a cost model |
 //! | [`layout`] | where A and B are read: as they lie, or from copies |
+//! | `mma` | the portable launch of `gemm-bf16` |
 //! | [`check`] | verification of a product, also that of `sgemm` |
 
 pub mod check;
 pub mod kernels;
 mod layout;
+mod mma;
 mod tiles;
 mod wgmma;
 

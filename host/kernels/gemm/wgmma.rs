@@ -1,6 +1,7 @@
 //! The launches of the kernels on `wgmma`.
 
 use super::layout::{C, Layout, word};
+use super::mma;
 use super::tiles::{self, Case, TILES, Tile};
 use crate::device::{DeviceInfo, DeviceKind, Element};
 use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, Variant, stream};
@@ -14,7 +15,8 @@ use gpu_kernels::params::{
 const WGMMA: ComputeCapability = ComputeCapability::new(9, 0);
 
 /// The ladder of bfloat16 products.
-pub const BF16: [Variant; 8] = [
+pub const BF16: [Variant; 9] = [
+    mma::VARIANT,
     Variant {
         name: "wgmma",
         summary: "128 x 128 tiles on tensor cores; bulk copies and products take turns",

@@ -103,10 +103,20 @@ pub(crate) fn classify(inst: &Inst) -> (Class, FlopRate) {
         }
         Inst::Atomic(_) => (Class::Atomic, none),
         Inst::AsyncCopy { .. } | Inst::AsyncCommit | Inst::AsyncWait { .. } => (Class::Async, none),
-        Inst::Mma(mma) => (Class::Tensor, tensor(mma.ty, 2 * 16 * 8 * mma.k / 32)),
+        Inst::Mma(mma) => (
+            Class::Tensor,
+            tensor(tensor_pipe(mma.ty), 2 * 16 * 8 * mma.k / 32),
+        ),
+        Inst::MmaDouble(mma) => (
+            Class::Tensor,
+            FlopRate {
+                approximate: false,
+                ..tensor(Pipe::TensorF64, 2 * mma.m * 8 * mma.k / 32)
+            },
+        ),
         Inst::Wgmma(wgmma) => (
             Class::Tensor,
-            tensor(wgmma.ty, 2 * 64 * wgmma.n * wgmma.k / 128),
+            tensor(tensor_pipe(wgmma.ty), 2 * 64 * wgmma.n * wgmma.k / 128),
         ),
         Inst::WgmmaCommit | Inst::WgmmaWait { .. } | Inst::Matrix { .. } => (Class::Tensor, none),
         Inst::Bulk(_) | Inst::BulkCommit | Inst::BulkWait { .. } => (Class::Async, none),
@@ -142,18 +152,24 @@ fn float(op: Fp, pipe: Pipe, lanes: u32) -> FlopRate {
     }
 }
 
-/// A matrix product, of which each thread is given its share.
-fn tensor(ty: MatrixTy, operations: u32) -> FlopRate {
-    let pipe = match ty {
+fn tensor_pipe(ty: MatrixTy) -> Pipe {
+    match ty {
         MatrixTy::F16 => Pipe::TensorF16,
         MatrixTy::Bf16 => Pipe::TensorBf16,
         MatrixTy::Tf32 => Pipe::TensorTf32,
-    };
+        MatrixTy::E4m3 => Pipe::TensorFp8,
+        MatrixTy::S8 => Pipe::TensorInt8,
+    }
+}
+
+/// A matrix product, of which each thread is given its share.
+fn tensor(pipe: Pipe, operations: u32) -> FlopRate {
     FlopRate {
         pipe: Some(pipe),
         operations,
         fused: true,
-        approximate: true,
+        // Sums of integers are exact.
+        approximate: pipe != Pipe::TensorInt8,
     }
 }
 

@@ -109,6 +109,9 @@ fn flops(report: &mut Report, op: &Op, count: &PcCount) {
         Some(Pipe::TensorF16) => flops.tensor_f16 += operations,
         Some(Pipe::TensorBf16) => flops.tensor_bf16 += operations,
         Some(Pipe::TensorTf32) => flops.tensor_tf32 += operations,
+        Some(Pipe::TensorFp8) => flops.tensor_fp8 += operations,
+        Some(Pipe::TensorF64) => flops.tensor_f64 += operations,
+        Some(Pipe::TensorInt8) => flops.tensor_int8 += operations,
         Some(Pipe::Integer) => flops.integer += operations,
         None => {}
     }

@@ -29,6 +29,12 @@ pub enum Pipe {
     TensorBf16,
     /// Tensor cores, TF32 operands.
     TensorTf32,
+    /// Tensor cores, 8-bit floating-point operands.
+    TensorFp8,
+    /// Tensor cores, double-precision operands.
+    TensorF64,
+    /// Tensor cores, 8-bit integer operands.
+    TensorInt8,
 }
 
 /// Operations that one thread does in one instruction.
@@ -100,6 +106,12 @@ pub struct Flops {
     pub tensor_bf16: u64,
     /// Operations of tensor cores on TF32 operands.
     pub tensor_tf32: u64,
+    /// Operations of tensor cores on 8-bit floating-point operands.
+    pub tensor_fp8: u64,
+    /// Operations of tensor cores on double-precision operands.
+    pub tensor_f64: u64,
+    /// Operations of tensor cores on 8-bit integers.
+    pub tensor_int8: u64,
     /// Of the above, operations that came from fused multiply-adds.
     pub fused: u64,
     /// Integer operations; not part of [`total`](Self::total).
@@ -110,7 +122,8 @@ pub struct Flops {
 }
 
 impl Flops {
-    /// Floating-point operations of all precisions.
+    /// Floating-point operations of all precisions, and those of tensor cores on integers, which
+    /// are counted in their place.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.f16
@@ -120,6 +133,9 @@ impl Flops {
             + self.tensor_f16
             + self.tensor_bf16
             + self.tensor_tf32
+            + self.tensor_fp8
+            + self.tensor_f64
+            + self.tensor_int8
     }
 }
 

@@ -245,6 +245,7 @@ impl Warp {
                 self.matrix(env, (*store, *transpose), regs, *addr, active)?;
             }
             Inst::Mma(mma) => self.mma(mma, active)?,
+            Inst::MmaDouble(mma) => self.mma_double(mma, active)?,
             Inst::Wgmma(wgmma) => self.wgmma(env, wgmma, active)?,
             Inst::WgmmaCommit => self.products.commit(),
             Inst::Mbarrier { op, space, addr } => {

@@ -4,23 +4,44 @@
 //! Tensor cores do not round as IEEE does, and the ISA leaves the order and precision of the
 //! sums open. Here products are exact, sums are formed in double precision, and the result is
 //! rounded once to single precision: exact where the exact result is representable, such as for
-//! small integers, and otherwise more accurate than any hardware.
+//! small integers, and otherwise more accurate than any hardware. Sums of integers wrap around in
+//! 32 bits. Doubles are summed by fused multiply-adds, k by k.
 
 use super::access::{Group, aligned, in_lane, shared_bounds};
 use super::private::{read_words, write_words};
-use super::round::{BF16, F16, widen};
+use super::round::{BF16, E4M3, F16, widen};
 use super::warp::{Env, Warp};
 use super::{WARP, lanes};
 use crate::check::shadow::Use;
 use crate::check::{Checked, FaultKind, Raw};
-use crate::ir::{Addr, MatrixTy, Mma, R, Reg, Space};
+use crate::ir::{Addr, MatrixTy, Mma, MmaDouble, R, Reg, Space};
 
-/// Value of a matrix element: 16 bits, or 32 of which TF32 keeps the upper 19.
+/// Value of a matrix element: the lowest bits, or 32 of which TF32 keeps the upper 19.
 pub(super) fn element(ty: MatrixTy, bits: u32) -> f64 {
     match ty {
         MatrixTy::F16 => widen(bits & 0xffff, F16),
         MatrixTy::Bf16 => widen(bits & 0xffff, BF16),
         MatrixTy::Tf32 => f64::from(f32::from_bits(bits & 0xffff_e000)),
+        MatrixTy::S8 => f64::from(bits as u8 as i8),
+        // Of the bits that would be infinite or NaN in an IEEE format only the last are NaN; the
+        // others go on as numbers.
+        MatrixTy::E4m3 => match bits & 0x7f {
+            0x7f => f64::NAN,
+            magnitude @ 0x78.. => {
+                let value = f64::from(8 + (magnitude & 7)) * 32.0;
+                if bits & 0x80 == 0 { value } else { -value }
+            }
+            _ => widen(bits & 0xff, E4M3),
+        },
+    }
+}
+
+/// `start` of an accumulator with `sum` added to it.
+pub(super) fn accumulated(ty: MatrixTy, start: u32, sum: f64) -> u32 {
+    match ty {
+        // Up to 256 products of 8 bits: exact in a double.
+        MatrixTy::S8 => start.wrapping_add(sum as i64 as u32),
+        _ => rounded(f64::from(f32::from_bits(start)) + sum),
     }
 }
 
@@ -122,21 +143,22 @@ impl Warp {
     pub(super) fn mma(&mut self, mma: &Mma, active: u32) -> Checked<()> {
         self.whole_warp(active)?;
         let k = mma.k as usize;
-        let (mut a, mut b) = ([[0.0; 16]; 16], [[0.0; 8]; 16]);
-        // Elements per register, and columns that the registers of a row pair cover.
-        let per = if mma.ty == MatrixTy::Tf32 { 1 } else { 2 };
+        let (mut a, mut b) = ([[0.0; 32]; 16], [[0.0; 8]; 32]);
+        let bits = mma.ty.bits();
+        // Elements per register.
+        let per = 32 / bits as usize;
         for lane in 0..WARP {
             let (g, t) = (lane / 4, lane % 4);
             for (i, reg) in mma.a.iter().enumerate() {
                 for e in 0..per {
-                    let bits = self.r[*reg as usize][lane] >> (16 * e);
-                    a[g + 8 * (i % 2)][per * t + e + 4 * per * (i / 2)] = element(mma.ty, bits);
+                    let word = self.r[*reg as usize][lane] >> (bits as usize * e);
+                    a[g + 8 * (i % 2)][per * t + e + 4 * per * (i / 2)] = element(mma.ty, word);
                 }
             }
             for (i, reg) in mma.b.iter().enumerate() {
                 for e in 0..per {
-                    let bits = self.r[*reg as usize][lane] >> (16 * e);
-                    b[per * t + e + 4 * per * i][g] = element(mma.ty, bits);
+                    let word = self.r[*reg as usize][lane] >> (bits as usize * e);
+                    b[per * t + e + 4 * per * i][g] = element(mma.ty, word);
                 }
             }
         }
@@ -144,12 +166,38 @@ impl Warp {
         for lane in 0..WARP {
             for (i, out) in out.iter_mut().enumerate() {
                 let (row, column) = (lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2);
-                let c = f64::from(f32::from_bits(self.r[mma.c[i] as usize][lane]));
-                out[lane] = rounded((0..k).fold(c, |sum, p| sum + a[row][p] * b[p][column]));
+                let c = self.r[mma.c[i] as usize][lane];
+                let sum = (0..k).map(|p| a[row][p] * b[p][column]).sum();
+                out[lane] = accumulated(mma.ty, c, sum);
             }
         }
         for (reg, out) in mma.d.iter().zip(&out) {
             self.set_r(*reg, active, out);
+        }
+        Ok(())
+    }
+
+    /// A lane's register i of A holds column lane % 4 + 4(i / rows) of row lane / 4 + 8(i % rows),
+    /// where the rows count eights; of B, row lane % 4 + 4i of column lane / 4.
+    pub(super) fn mma_double(&mut self, mma: &MmaDouble, active: u32) -> Checked<()> {
+        self.whole_warp(active)?;
+        let eights = mma.m as usize / 8;
+        let value = |reg: u32, lane: usize| f64::from_bits(self.d[reg as usize][lane]);
+        let mut outs = Vec::with_capacity(mma.d.len());
+        for (i, c) in mma.c.iter().enumerate() {
+            let mut out = [0; WARP];
+            for (lane, out) in out.iter_mut().enumerate() {
+                let (row, column) = (lane / 4, 2 * (lane % 4) + i % 2);
+                let sum = (0..mma.k as usize).fold(value(*c, lane), |sum, p| {
+                    let a = value(mma.a[p / 4 * eights + i / 2], 4 * row + p % 4);
+                    a.mul_add(value(mma.b[p / 4], 4 * column + p % 4), sum)
+                });
+                *out = sum.to_bits();
+            }
+            outs.push(out);
+        }
+        for (reg, out) in mma.d.iter().zip(&outs) {
+            self.set_d(*reg, active, out);
         }
         Ok(())
     }

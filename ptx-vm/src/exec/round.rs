@@ -22,6 +22,11 @@ pub(super) const BF16: Format = Format {
     exponent: 8,
     mantissa: 7,
 };
+/// Without the infinities of IEEE formats: the largest exponent has numbers too.
+pub(super) const E4M3: Format = Format {
+    exponent: 4,
+    mantissa: 3,
+};
 pub(super) const TF32: Format = Format {
     exponent: 8,
     mantissa: 10,

@@ -7,7 +7,7 @@
 //! until the wait: overwriting an operand too early is found. Precision is that of `mma.sync`.
 
 use super::WARP;
-use super::matrix::{element, rounded};
+use super::matrix::{accumulated, element};
 use super::warp::{Env, Warp};
 use crate::check::shadow::Actor;
 use crate::check::{Checked, FaultKind, Raw};
@@ -24,6 +24,7 @@ enum Left {
 /// A product that has been issued.
 #[derive(Debug)]
 struct Product {
+    ty: MatrixTy,
     d: Vec<R>,
     accumulate: bool,
     /// This warp's 16 rows of the product, row by row.
@@ -139,6 +140,7 @@ impl Warp {
         env.issued_products[w] += 1;
         self.poison_accumulators(&wgmma.d);
         self.products.products.push_back(Product {
+            ty: wgmma.ty,
             d: wgmma.d.clone(),
             accumulate: self.pred(wgmma.accumulate) & 1 == 1,
             sums,
@@ -161,7 +163,7 @@ impl Warp {
         (a, b): (&Left, &Descriptor),
         unit: (usize, u32),
     ) -> Checked<()> {
-        let element = if wgmma.ty == MatrixTy::Tf32 { 4 } else { 2 };
+        let element = u64::from(wgmma.ty.bits() / 8);
         let actor: Actor = self.actor(0);
         let base = u64::from(self.rank) * env.frozen.shared_stride();
         let mut check = |descriptor: &Descriptor, rows: std::ops::Range<u64>, transpose: bool| {
@@ -240,12 +242,8 @@ impl Warp {
             // Element (row, column) lies in register 4(column / 8) + 2(row / 8) + column % 2.
             let register = product.d[4 * (column / 8) + 2 * (row / 8) + column % 2];
             let d = &mut self.r[register as usize][4 * (row % 8) + column % 8 / 2];
-            let start = if product.accumulate {
-                f64::from(f32::from_bits(*d))
-            } else {
-                0.0
-            };
-            *d = rounded(start + sum);
+            let start = if product.accumulate { *d } else { 0 };
+            *d = accumulated(product.ty, start, *sum);
         }
     }
 
@@ -257,7 +255,7 @@ impl Warp {
         (left, right): (&Left, &Descriptor),
     ) -> Vec<f64> {
         let (n, k) = (wgmma.n as usize, wgmma.k as usize);
-        let bytes = if wgmma.ty == MatrixTy::Tf32 { 4 } else { 2 };
+        let bytes = wgmma.ty.bits() / 8;
         let fetch = |descriptor: &Descriptor, row: u64, p: usize, transpose: bool| {
             let at = descriptor.place(row, p as u64, bytes.into(), transpose) as usize;
             element(
@@ -265,7 +263,7 @@ impl Warp {
                 super::private::read_words(env.shared, at, bytes) as u32,
             )
         };
-        let mut a = [[0.0; 16]; 16];
+        let mut a = [[0.0; 32]; 16];
         match left {
             Left::Shared(descriptor) => {
                 for (row, a) in a.iter_mut().enumerate() {
@@ -285,7 +283,8 @@ impl Warp {
                     for (lane, bits) in reg.iter().enumerate() {
                         for e in 0..per {
                             let column = per * (lane % 4) + e + 4 * per * (i / 2);
-                            a[lane / 4 + 8 * (i % 2)][column] = element(wgmma.ty, bits >> (16 * e));
+                            a[lane / 4 + 8 * (i % 2)][column] =
+                                element(wgmma.ty, bits >> (8 * bytes as usize * e));
                         }
                     }
                 }
@@ -298,7 +297,7 @@ impl Warp {
         };
         let mut sums = vec![0.0; 16 * n];
         for column in 0..n {
-            let mut b = [0.0; 16];
+            let mut b = [0.0; 32];
             for (p, b) in b.iter_mut().enumerate().take(k) {
                 *b = fetch(right, column as u64, p, wgmma.transpose_b) * sign;
             }

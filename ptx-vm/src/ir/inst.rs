@@ -341,6 +341,7 @@ pub(crate) enum Inst {
         addr: Addr,
     },
     Mma(Box<Mma>),
+    MmaDouble(Box<MmaDouble>),
     Wgmma(Box<Wgmma>),
     WgmmaCommit,
     /// `barrier.cluster.arrive`, which orders memory unless `.relaxed`.

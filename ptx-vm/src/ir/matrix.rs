@@ -2,13 +2,29 @@
 
 use super::{Addr, D, Pred, R, Reg};
 
-/// Element types of matrix operands; results are single precision.
+/// Element types of matrix operands; results are 32 bits wide: integers for [`MatrixTy::S8`],
+/// single precision for the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum MatrixTy {
     F16,
     Bf16,
     /// Single precision of which the low 13 bits are ignored.
     Tf32,
+    /// 8 bits: 4 of exponent, 3 of mantissa, no infinities.
+    E4m3,
+    /// Signed 8-bit integers.
+    S8,
+}
+
+impl MatrixTy {
+    /// Bits of an element.
+    pub fn bits(self) -> u32 {
+        match self {
+            MatrixTy::F16 | MatrixTy::Bf16 => 16,
+            MatrixTy::Tf32 => 32,
+            MatrixTy::E4m3 | MatrixTy::S8 => 8,
+        }
+    }
 }
 
 /// `mma.sync` of shape m16n8kK.
@@ -20,6 +36,18 @@ pub(crate) struct Mma {
     pub a: Vec<R>,
     pub b: Vec<R>,
     pub c: [R; 4],
+}
+
+/// `mma.sync` on doubles, of shape m8n8k4 or m16n8kK.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MmaDouble {
+    /// Rows: 8 or 16.
+    pub m: u32,
+    pub k: u32,
+    pub d: Vec<D>,
+    pub a: Vec<D>,
+    pub b: Vec<D>,
+    pub c: Vec<D>,
 }
 
 /// Where the left operand of `wgmma` is.

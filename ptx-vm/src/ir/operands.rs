@@ -106,6 +106,12 @@ impl Inst {
                 .chain(&mma.b)
                 .chain(&mma.c)
                 .for_each(|reg| reads(&[R(*reg)])),
+            Inst::MmaDouble(mma) => mma
+                .a
+                .iter()
+                .chain(&mma.b)
+                .chain(&mma.c)
+                .for_each(|reg| reads(&[D(*reg)])),
             Inst::Wgmma(wgmma) => {
                 match &wgmma.a {
                     WgmmaA::Descriptor(slot) => reads(&[D(*slot)]),
@@ -205,6 +211,7 @@ impl Inst {
                 store: false, regs, ..
             } => regs.iter().for_each(|reg| f(R(*reg))),
             Inst::Mma(mma) => mma.d.iter().for_each(|reg| f(R(*reg))),
+            Inst::MmaDouble(mma) => mma.d.iter().for_each(|reg| f(D(*reg))),
             Inst::Wgmma(wgmma) => wgmma.d.iter().for_each(|reg| f(R(*reg))),
             Inst::Mbarrier {
                 op: Mbarrier::Arrive { state, .. },

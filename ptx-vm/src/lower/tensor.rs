@@ -4,7 +4,7 @@
 use super::Lowerer;
 use super::mods::Mods;
 use super::movement::space;
-use crate::ir::{Inst, MatrixTy, Mma, R, Space, Ty, Wgmma, WgmmaA};
+use crate::ir::{D, Inst, MatrixTy, Mma, MmaDouble, R, Space, Ty, Wgmma, WgmmaA};
 use crate::parse::ParseError;
 use crate::parse::ast::{Instruction, Operand};
 
@@ -13,7 +13,20 @@ fn matrix_ty(name: &str) -> Option<MatrixTy> {
         "f16" => Some(MatrixTy::F16),
         "bf16" => Some(MatrixTy::Bf16),
         "tf32" => Some(MatrixTy::Tf32),
+        "e4m3" => Some(MatrixTy::E4m3),
+        "s8" => Some(MatrixTy::S8),
         _ => None,
+    }
+}
+
+/// What the operand types are allowed to be.
+const OPERAND_TYPES: &str = "only .f16, .bf16, .tf32, .e4m3 and .s8 operands are supported";
+
+/// Type of the accumulators of a product.
+fn sum_ty(ty: MatrixTy) -> Ty {
+    match ty {
+        MatrixTy::S8 => Ty::S32,
+        _ => Ty::F32,
     }
 }
 
@@ -22,6 +35,20 @@ fn shape(name: &str) -> Option<[u32; 3]> {
     let (m, rest) = name.strip_prefix('m')?.split_once('n')?;
     let (n, k) = rest.split_once('k')?;
     Some([m.parse().ok()?, n.parse().ok()?, k.parse().ok()?])
+}
+
+/// Takes the types of `count` matrices of accumulators.
+fn accumulators(ty: MatrixTy, m: &mut Mods<'_>, count: usize) -> Result<(), ParseError> {
+    let name = match sum_ty(ty) {
+        Ty::S32 => "s32",
+        _ => "f32",
+    };
+    if (0..count).all(|_| m.take(name)) {
+        return Ok(());
+    }
+    m.fail(&format!(
+        "only .{name} accumulators are supported for these operands"
+    ))
 }
 
 impl<'a> Lowerer<'a> {
@@ -117,23 +144,27 @@ impl<'a> Lowerer<'a> {
         if !m.take("row") || !m.take("col") {
             return m.fail("only .row.col is supported");
         }
-        // D and C are named around the operand types: .f32.A.B.f32.
-        if !(m.take("f32") && m.take("f32")) {
-            return m.fail("only .f32 accumulators are supported");
+        if m.take("f64") {
+            return self.mma_double(i, m, shape);
         }
         let (Some(ty), Some(other)) = (m.pick(matrix_ty), m.pick(matrix_ty)) else {
-            return m.fail("only .f16, .bf16 and .tf32 operands are supported");
+            return m.fail(OPERAND_TYPES);
         };
+        // D and C are named around the operand types: .f32.A.B.f32.
+        accumulators(ty, m, 2)?;
         let (k, a_regs, b_regs) = match (shape, ty) {
             (Some([16, 8, 16]), MatrixTy::F16 | MatrixTy::Bf16) => (16, 4, 2),
             (Some([16, 8, 8]), MatrixTy::F16 | MatrixTy::Bf16) => (8, 2, 1),
             (Some([16, 8, 8]), MatrixTy::Tf32) => (8, 4, 2),
             (Some([16, 8, 4]), MatrixTy::Tf32) => (4, 2, 1),
+            (Some([16, 8, 32]), MatrixTy::E4m3 | MatrixTy::S8) => (32, 4, 2),
+            (Some([16, 8, 16]), MatrixTy::S8) => (16, 2, 1),
             _ => return m.fail("the shape is not supported for these types"),
         };
         let [d, a, b, c] = self.operands(i)?;
         let (a, b) = (self.fragment(a, Ty::B32)?, self.fragment(b, Ty::B32)?);
-        let (d, c) = (self.fragment_dst(d, Ty::F32)?, self.fragment(c, Ty::F32)?);
+        let sums = sum_ty(ty);
+        let (d, c) = (self.fragment_dst(d, sums)?, self.fragment(c, sums)?);
         let (Ok(d), Ok(c)) = (<[R; 4]>::try_from(d), <[R; 4]>::try_from(c)) else {
             return m.fail("accumulators have 4 registers");
         };
@@ -141,6 +172,56 @@ impl<'a> Lowerer<'a> {
             return m.fail("the operands do not fit the shape");
         }
         self.emit(Inst::Mma(Box::new(Mma { ty, k, d, a, b, c })))
+    }
+
+    fn mma_double(
+        &mut self,
+        i: &'a Instruction,
+        m: &mut Mods<'_>,
+        shape: Option<[u32; 3]>,
+    ) -> Result<(), ParseError> {
+        if !(m.take("f64") && m.take("f64") && m.take("f64")) {
+            return m.fail("doubles are multiplied by doubles: .f64.f64.f64.f64 is expected");
+        }
+        let Some([rows, 8, k]) =
+            shape.filter(|shape| [[8, 8, 4], [16, 8, 4], [16, 8, 8], [16, 8, 16]].contains(shape))
+        else {
+            return m.fail("the shape is not supported for these types");
+        };
+        let [d, a, b, c] = self.operands(i)?;
+        let (d, a, b, c) = (
+            self.doubles_dst(d)?,
+            self.doubles(a)?,
+            self.doubles(b)?,
+            self.doubles(c)?,
+        );
+        let (sums, left, right) = (rows / 4, rows / 8 * k / 4, k / 4);
+        if [d.len(), c.len(), a.len(), b.len()] != [sums, sums, left, right].map(|n| n as usize) {
+            return m.fail("the operands do not fit the shape");
+        }
+        self.emit(Inst::MmaDouble(Box::new(MmaDouble {
+            m: rows,
+            k,
+            d,
+            a,
+            b,
+            c,
+        })))
+    }
+
+    /// The 64-bit registers of a vector operand.
+    fn doubles(&mut self, operand: &Operand) -> Result<Vec<D>, ParseError> {
+        match operand {
+            Operand::Vector(parts) => parts.iter().map(|part| self.d(part, Ty::F64)).collect(),
+            _ => self.fail("a vector of registers is expected"),
+        }
+    }
+
+    fn doubles_dst(&mut self, operand: &Operand) -> Result<Vec<D>, ParseError> {
+        match operand {
+            Operand::Vector(parts) => parts.iter().map(|part| self.dst_d(part)).collect(),
+            _ => self.fail("a vector of registers is expected"),
+        }
     }
 
     fn wgmma(&mut self, i: &'a Instruction, m: &mut Mods<'_>) -> Result<(), ParseError> {
@@ -168,13 +249,12 @@ impl<'a> Lowerer<'a> {
         }
         self.sync_aligned(m)?;
         let shape = m.pick(shape);
-        if !m.take("f32") {
-            return m.fail("only .f32 accumulators are supported");
-        }
         let (Some(ty), Some(other)) = (m.pick(matrix_ty), m.pick(matrix_ty)) else {
-            return m.fail("only .f16, .bf16 and .tf32 operands are supported");
+            return m.fail(OPERAND_TYPES);
         };
-        let k = if ty == MatrixTy::Tf32 { 8 } else { 16 };
+        accumulators(ty, m, 1)?;
+        // 32 bytes.
+        let k = 256 / ty.bits();
         let n = match shape {
             Some([64, n @ 8..=256, found]) if n.is_multiple_of(8) && found == k && ty == other => n,
             _ => return m.fail("the shape is not supported for these types"),
@@ -200,7 +280,9 @@ impl<'a> Lowerer<'a> {
         let (negate_a, negate_b, transpose_a, transpose_b) =
             match (numbers.as_slice(), ty, in_registers) {
                 ([], _, _) => (1, 1, 0, 0),
-                ([x, y], _, _) => (*x, *y, 0, 0),
+                ([x, y], MatrixTy::F16 | MatrixTy::Bf16 | MatrixTy::Tf32 | MatrixTy::E4m3, _) => {
+                    (*x, *y, 0, 0)
+                }
                 ([x, y, t], MatrixTy::F16 | MatrixTy::Bf16, true) => (*x, *y, 0, *t),
                 ([x, y, s, t], MatrixTy::F16 | MatrixTy::Bf16, false) => (*x, *y, *s, *t),
                 _ => return m.fail("the last operands do not fit"),
@@ -213,7 +295,7 @@ impl<'a> Lowerer<'a> {
             return m.fail("the last operands do not fit");
         }
         let (d, b, accumulate) = (
-            self.fragment_dst(d, Ty::F32)?,
+            self.fragment_dst(d, sum_ty(ty))?,
             self.d(b, Ty::B64)?,
             self.pred(scale)?,
         );

@@ -65,7 +65,7 @@ fn diagnosis(text: &str, target: Target, cases: &[&Case]) -> Option<String> {
             ..ptx(target)
         };
         let mut device = VmDevice::with(case.info.clone(), ptx).unwrap();
-        let mut bench = Bench::new(&mut device, case.problem.clone()).unwrap();
+        let mut bench = Bench::at(&mut device, case.problem.clone(), case.offset).unwrap();
         bench.fill(Data::Random).unwrap();
         let error = bench.run().err().map(|error| error.to_string());
         device.release_all();

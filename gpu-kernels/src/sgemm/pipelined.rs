@@ -1,7 +1,8 @@
 //! The entries of the pipelined tiles: one for each shape, and one more of each for a B or C
 //! whose rows are not aligned to 16 bytes.
 
-use super::tile::{Operands, Schedule, Shape, run};
+use super::Operands;
+use super::tile::{Schedule, Shape, run};
 use crate::params::{FLAT, SMALL, SQUARE, TileShape, VECTOR_ELEMENTS, WIDE, WIDE_ANY};
 
 /// Defines the entry of a shape, with its accesses to B and C `VEC` elements wide.

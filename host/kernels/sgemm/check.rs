@@ -1,4 +1,6 @@
-//! Verification of a matrix product at any size.
+//! Verification of matrix products at any size.
+//!
+//! The rows of a batch are numbered through: row i of product p is row p M + i of all.
 //!
 //! 1. **Exact pass.** Operands are the integers -2..=2, so every partial sum is an integer; it
 //!    stays below 2^24, hence exact in fp32 in any order of summation (a sum of K such products
@@ -65,7 +67,8 @@ pub fn verify(bench: &mut Bench<'_>) -> Result<Check> {
     bench.fill(data)?;
     bench.run()?;
     let (m, n, k) = bench.problem.matrix();
-    if m.saturating_mul(n).saturating_mul(k) <= ELEMENTWISE_MOST {
+    let sides = [bench.problem.form.batch, m, n, k];
+    if sides.into_iter().fold(1, u64::saturating_mul) <= ELEMENTWISE_MOST {
         let product = reference_product(bench, data);
         return elementwise(bench, C, |i| {
             let value = product[i as usize];
@@ -104,23 +107,25 @@ fn element(data: Data, seed: u64, index: u64) -> f32 {
     }
 }
 
-/// A @ B + C0 in f64, row-major.
+/// A @ B + C0 in f64, row-major, product by product.
 fn reference_product(bench: &Bench<'_>, data: Data) -> Vec<f64> {
     let (m, n, k) = bench.problem.matrix();
     let operand = |index: usize, elements: u64| -> Vec<f64> {
         let seed = bench.problem.operand_seed(index);
-        (0..elements)
+        (0..bench.problem.form.batch * elements)
             .into_par_iter()
             .map(|i| f64::from(element(data, seed, i)))
             .collect()
     };
     let (a, b) = (operand(A, m * k), operand(B, k * n));
     let mut c = operand(C, m * n);
-    c.par_chunks_mut(n as usize)
+    let (m, n, k) = (m as usize, n as usize, k as usize);
+    c.par_chunks_mut(n)
+        .zip(a.par_chunks(k))
         .enumerate()
-        .for_each(|(i, row)| {
-            for (p, b_row) in b.chunks(n as usize).enumerate() {
-                let factor = a[i * k as usize + p];
+        .for_each(|(i, (row, a_row))| {
+            let b = &b[i / m * (k * n)..];
+            for (factor, b_row) in a_row.iter().zip(b.chunks(n)) {
                 for (sum, &value) in row.iter_mut().zip(b_row) {
                     *sum += factor * value;
                 }
@@ -160,18 +165,20 @@ fn accumulate<T: Number>(sums: Vectors<T>, element: T, x: &Vectors<T>) -> Vector
     std::array::from_fn(|v| sums[v].plus_product(element, x[v]))
 }
 
-/// `start + M x`: the matrix, whose element i is `element(i)`, is never stored.
-fn times<T: Number>(
+/// `start + M x` for the matrices M of a batch, `rows` rows each, whose element i is `element(i)`
+/// and never stored; `x(p)` is the vector of product p.
+fn times<'x, T: Number + 'x>(
     start: Vec<Vectors<T>>,
+    rows: u64,
     element: impl Fn(u64) -> T + Sync,
-    x: &[Vectors<T>],
+    x: impl Fn(usize) -> &'x [Vectors<T>] + Sync,
 ) -> Vec<Vectors<T>> {
-    let columns = x.len() as u64;
     start
         .into_par_iter()
         .enumerate()
         .map(|(row, start)| {
-            let first = row as u64 * columns;
+            let x = x(row / rows as usize);
+            let first = row as u64 * x.len() as u64;
             (first..)
                 .zip(x)
                 .fold(start, |sums, (i, x)| accumulate(sums, element(i), x))
@@ -179,7 +186,7 @@ fn times<T: Number>(
         .collect()
 }
 
-/// A (B x) + C0 x, one entry a row of C.
+/// A (B x) + C0 x, one entry a row of C; all products have the same x.
 fn expected<T: Number>(
     bench: &Bench<'_>,
     element: impl Fn(u64, u64) -> T + Sync,
@@ -187,10 +194,13 @@ fn expected<T: Number>(
 ) -> Vec<Vectors<T>> {
     let (m, _, k) = bench.problem.matrix();
     let [seed_a, seed_b, seed_c] = [A, B, C].map(|operand| bench.problem.operand_seed(operand));
-    let zeros = |rows: u64| vec![[T::ZERO; VECTORS]; rows as usize];
-    let bx = times(zeros(k), |i| element(seed_b, i), x);
-    let abx = times(zeros(m), |i| element(seed_a, i), &bx);
-    times(abx, |i| element(seed_c, i), x)
+    let batch = bench.problem.form.batch;
+    let zeros = |rows: u64| vec![[T::ZERO; VECTORS]; (batch * rows) as usize];
+    let bx = times(zeros(k), k, |i| element(seed_b, i), |_| x);
+    let deep = k as usize;
+    let of_product = |product: usize| &bx[product * deep..(product + 1) * deep];
+    let abx = times(zeros(m), m, |i| element(seed_a, i), of_product);
+    times(abx, m, |i| element(seed_c, i), |_| x)
 }
 
 /// Random bits for the vectors of the check; the stream differs from those of the operands.

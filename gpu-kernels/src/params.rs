@@ -259,7 +259,7 @@ pub const PRODUCT_16: ProductShape = ProductShape {
     thread_n: 4,
     lanes_m: 8,
     products: 4,
-    blocks_per_sm: 9,
+    blocks_per_sm: 7,
 };
 
 /// Batches of products with sides up to 32.
@@ -271,7 +271,7 @@ pub const PRODUCT_32: ProductShape = ProductShape {
     thread_n: 8,
     lanes_m: 8,
     products: 2,
-    blocks_per_sm: 9,
+    blocks_per_sm: 8,
 };
 
 /// Batches of products with sides up to 64.

@@ -23,7 +23,7 @@ use crate::ptx::global::{Vec4, load_v4, store_v4};
 use crate::ptx::{copy_async, shared, warp};
 
 /// Columns of A and rows of B that are multiplied at a time.
-const STEP: usize = VECTOR_ELEMENTS as usize;
+const STEP: u32 = VECTOR_ELEMENTS;
 
 /// Lanes whose 16-byte accesses to shared memory take all its banks.
 const BANK_LANES: u32 = 8;
@@ -146,6 +146,65 @@ struct Output {
 }
 
 impl Output {
+    #[inline(always)]
+    fn new(operands: Operands, place: Place) -> Self {
+        let Operands { c, m, n, .. } = operands;
+        Output {
+            c: c.wrapping_add(place.row as usize * n as usize + place.column as usize),
+            stride: n as usize,
+            inside: (m.saturating_sub(place.row), n.saturating_sub(place.column)),
+        }
+    }
+
+    /// Reads all of them.
+    ///
+    /// # Safety
+    /// C is readable. With `VEC` = 4 its rows start on 16 bytes and n is a multiple of 4.
+    #[inline(always)]
+    unsafe fn load<S: Shape, const VEC: u32, const TM: usize, const TN: usize>(
+        &self,
+    ) -> [[f32; TN]; TM] {
+        let mut c = [[0f32; TN]; TM];
+        let mut i = 0;
+        while i < TM {
+            let mut j = 0;
+            while j < TN {
+                // SAFETY: as the caller vouches.
+                let v = unsafe { self.read::<S, VEC>(i, j / 4) };
+                let mut e = 0;
+                while e < 4 {
+                    c[i][j + e] = v[e];
+                    e += 1;
+                }
+                j += 4;
+            }
+            i += 1;
+        }
+        c
+    }
+
+    /// Writes `sums + 0` to all of them: see [`run`].
+    ///
+    /// # Safety
+    /// As for [`Output::load`], and no other team accesses this product's C.
+    #[inline(always)]
+    unsafe fn store<S: Shape, const VEC: u32, const TM: usize, const TN: usize>(
+        &self,
+        sums: &[[f32; TN]; TM],
+    ) {
+        let mut i = 0;
+        while i < TM {
+            let mut j = 0;
+            while j < TN {
+                let v = core::array::from_fn(|e| sums[i][j + e] + 0.0);
+                // SAFETY: as the caller vouches.
+                unsafe { self.write::<S, VEC>(i, j / 4, v) }
+                j += 4;
+            }
+            i += 1;
+        }
+    }
+
     /// Address of vector (`i`, `j`), and how many of its elements lie inside C.
     #[inline(always)]
     fn vector<S: Shape>(&self, i: usize, j: usize) -> (*mut f32, u32) {
@@ -203,38 +262,138 @@ impl Output {
     }
 }
 
-/// `sums += a[.., P] (outer) row P of B`, the rows forth and back.
-#[inline(always)]
-unsafe fn step<S: Shape, const P: usize, const TM: usize, const TN: usize>(
-    a: &[Vec4; TM],
-    b_row: u32,
-    sums: &mut [[f32; TN]; TM],
-) {
-    let mut b = [0f32; TN];
-    let mut j = 0;
-    while j < TN {
-        // SAFETY: as the caller vouches.
-        let v = unsafe { shared::load_v4(b_row + P as u32 * S::TEAM.n * 4 + column::<S>(j / 4) * 4) };
-        let mut e = 0;
-        while e < 4 {
-            b[j + e] = v[e];
-            e += 1;
+/// The team's parts of A and B in shared memory.
+#[derive(Clone, Copy)]
+struct Parts {
+    /// Where they go.
+    a_to: u32,
+    b_to: u32,
+    /// Where this thread's first row of A and its first columns of B are read.
+    a_from: u32,
+    b_from: u32,
+}
+
+impl Parts {
+    #[inline(always)]
+    fn new<S: Shape>(team: u32, place: Place) -> Self {
+        let a_to = shared::dynamic_base() + team * S::TEAM.team_bytes();
+        let b_to = a_to + S::TEAM.a_bytes();
+        Parts {
+            a_to,
+            b_to,
+            a_from: a_to + place.row * S::TEAM.a_stride() * 4,
+            b_from: b_to + place.column * 4,
         }
-        j += 4;
     }
-    let mut i = 0;
-    while i < TM {
-        let mut forth = 0;
-        while forth < TN {
-            let j = if i % 2 == 0 { forth } else { TN - 1 - forth };
-            sums[i][j] = fma(a[i][P], b[j], sums[i][j]);
-            forth += 1;
+
+    /// Starts this thread's copies of the columns of A and the rows of B from `k0` on.
+    ///
+    /// # Safety
+    /// As for [`Panel::copy`].
+    #[inline(always)]
+    unsafe fn copy<S: Shape, const VEC: u32>(&self, operands: Operands, k0: u32, thread: u32) {
+        let Operands { a, b, m, n, k, .. } = operands;
+        let of_a = Panel {
+            from: a.wrapping_add(k0 as usize),
+            from_stride: k,
+            inside: (m, k - k0),
+            to: self.a_to,
+            to_stride: S::TEAM.a_stride(),
+            size: (S::TEAM.m, S::TEAM.k),
+        };
+        let of_b = Panel {
+            from: b.wrapping_add(k0 as usize * n as usize),
+            from_stride: n,
+            inside: (k - k0, n),
+            to: self.b_to,
+            to_stride: S::TEAM.n,
+            size: (S::TEAM.k, S::TEAM.n),
+        };
+        // SAFETY: as the caller vouches.
+        unsafe {
+            of_a.copy::<VEC>(thread, S::TEAM.team_threads());
+            of_b.copy::<VEC>(thread, S::TEAM.team_threads());
         }
-        i += 1;
+        copy_async::commit();
+    }
+
+    /// Columns `p` to `p + 4` of this thread's rows of A.
+    ///
+    /// # Safety
+    /// They have arrived, and nothing is copied to them.
+    #[inline(always)]
+    unsafe fn rows<S: Shape, const TM: usize>(&self, p: u32) -> [Vec4; TM] {
+        let at = self.a_from + p * 4;
+        // SAFETY: as the caller vouches.
+        core::array::from_fn(|i| unsafe { shared::load_v4(at + row::<S>(i) * S::TEAM.a_stride() * 4) })
+    }
+
+    /// `sums + a[.., P] (outer) row p + P of B`, the rows forth and back.
+    ///
+    /// # Safety
+    /// As for [`Parts::rows`].
+    #[inline(always)]
+    unsafe fn step<S: Shape, const P: usize, const TM: usize, const TN: usize>(
+        &self,
+        a: &[Vec4; TM],
+        p: u32,
+        sums: [[f32; TN]; TM],
+    ) -> [[f32; TN]; TM] {
+        let at = self.b_from + (p + P as u32) * S::TEAM.n * 4;
+        let mut b = [0f32; TN];
+        let mut j = 0;
+        while j < TN {
+            // SAFETY: as the caller vouches.
+            let v = unsafe { shared::load_v4(at + column::<S>(j / 4) * 4) };
+            let mut e = 0;
+            while e < 4 {
+                b[j + e] = v[e];
+                e += 1;
+            }
+            j += 4;
+        }
+        let mut next = sums;
+        let mut i = 0;
+        while i < TM {
+            let mut forth = 0;
+            while forth < TN {
+                let j = if i % 2 == 0 { forth } else { TN - 1 - forth };
+                next[i][j] = fma(a[i][P], b[j], sums[i][j]);
+                forth += 1;
+            }
+            i += 1;
+        }
+        next
+    }
+
+    /// `sums` and the products of k steps `p` to `p + 4`.
+    ///
+    /// # Safety
+    /// As for [`Parts::rows`].
+    #[inline(always)]
+    unsafe fn steps<S: Shape, const TM: usize, const TN: usize>(
+        &self,
+        p: u32,
+        sums: [[f32; TN]; TM],
+    ) -> [[f32; TN]; TM] {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            let a = self.rows::<S, TM>(p);
+            let sums = self.step::<S, 0, TM, TN>(&a, p, sums);
+            let sums = self.step::<S, 1, TM, TN>(&a, p, sums);
+            let sums = self.step::<S, 2, TM, TN>(&a, p, sums);
+            self.step::<S, 3, TM, TN>(&a, p, sums)
+        }
     }
 }
 
 /// C = A @ B + C for the product of this thread's team, if there is one.
+///
+/// The register file has two banks. What 16-byte accesses load or store lies in four neighbouring
+/// registers: were the sums the registers that C is loaded to or stored from, they would lie in
+/// the banks of the row of B that they are multiplied from, and each FFMA would take two cycles.
+/// So the first four k steps stand before the loop, from C to other registers, and what is stored
+/// is `sum + 0`.
 ///
 /// # Safety
 /// The operands are those of `batch` products of m, n, k >= 1, row-major, one behind the other;
@@ -253,92 +412,37 @@ unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         // A whole team: those that stay synchronise within theirs.
         return;
     }
-    let Operands { a, b, c, m, n, k } = operands.of_product(product);
+    let operands = operands.of_product(product);
     let place = Place::new::<S>(thread::thread_idx_x() % threads);
-    let a_to = shared::dynamic_base() + team * S::TEAM.team_bytes();
-    let b_to = a_to + S::TEAM.a_bytes();
-    let a_from = a_to + place.row * S::TEAM.a_stride() * 4;
-    let b_from = b_to + place.column * 4;
-    let output = Output {
-        c: c.wrapping_add(place.row as usize * n as usize + place.column as usize),
-        stride: n as usize,
-        inside: (m.saturating_sub(place.row), n.saturating_sub(place.column)),
-    };
+    let parts = Parts::new::<S>(team, place);
+    let output = Output::new(operands, place);
 
     // SAFETY: as the caller vouches; between the copies of a part and its use, and between that
     // and the next copies, stands a barrier of the team.
     unsafe {
-        let mut sums = [[0f32; TN]; TM];
-        let mut k0 = 0;
+        parts.copy::<S, VEC>(operands, 0, place.thread);
+        let c = output.load::<S, VEC, TM, TN>();
+        copy_async::wait::<0>();
+        sync_team::<S>();
+        let mut sums = parts.steps::<S, TM, TN>(0, c);
+        let (mut k0, mut p) = (0, STEP);
         loop {
-            let left = k - k0;
-            Panel {
-                from: a.wrapping_add(k0 as usize),
-                from_stride: k,
-                inside: (m, left),
-                to: a_to,
-                to_stride: S::TEAM.a_stride(),
-                size: (S::TEAM.m, S::TEAM.k),
-            }
-            .copy::<VEC>(place.thread, threads);
-            Panel {
-                from: b.wrapping_add(k0 as usize * n as usize),
-                from_stride: n,
-                inside: (left, n),
-                to: b_to,
-                to_stride: S::TEAM.n,
-                size: (S::TEAM.k, S::TEAM.n),
-            }
-            .copy::<VEC>(place.thread, threads);
-            copy_async::commit();
-            if k0 == 0 {
-                let mut i = 0;
-                while i < TM {
-                    let mut j = 0;
-                    while j < TN {
-                        let v = output.read::<S, VEC>(i, j / 4);
-                        let mut e = 0;
-                        while e < 4 {
-                            sums[i][j + e] = v[e];
-                            e += 1;
-                        }
-                        j += 4;
-                    }
-                    i += 1;
-                }
-            }
-            copy_async::wait::<0>();
-            sync_team::<S>();
-
+            let left = operands.k - k0;
             let deep = if left < S::TEAM.k { left } else { S::TEAM.k };
-            let (mut a_at, mut b_at) = (a_from, b_from);
-            let mut p = 0;
             while p < deep {
-                let rows: [Vec4; TM] =
-                    core::array::from_fn(|i| shared::load_v4(a_at + row::<S>(i) * S::TEAM.a_stride() * 4));
-                step::<S, 0, TM, TN>(&rows, b_at, &mut sums);
-                step::<S, 1, TM, TN>(&rows, b_at, &mut sums);
-                step::<S, 2, TM, TN>(&rows, b_at, &mut sums);
-                step::<S, 3, TM, TN>(&rows, b_at, &mut sums);
-                a_at += STEP as u32 * 4;
-                b_at += STEP as u32 * S::TEAM.n * 4;
-                p += STEP as u32;
+                sums = parts.steps::<S, TM, TN>(p, sums);
+                p += STEP;
             }
             if left <= S::TEAM.k {
                 break;
             }
-            k0 += S::TEAM.k;
+            (k0, p) = (k0 + S::TEAM.k, 0);
+            sync_team::<S>();
+            parts.copy::<S, VEC>(operands, k0, place.thread);
+            copy_async::wait::<0>();
             sync_team::<S>();
         }
-        let mut i = 0;
-        while i < TM {
-            let mut j = 0;
-            while j < TN {
-                output.write::<S, VEC>(i, j / 4, core::array::from_fn(|e| sums[i][j + e]));
-                j += 4;
-            }
-            i += 1;
-        }
+        output.store::<S, VEC, TM, TN>(&sums);
     }
 }
 

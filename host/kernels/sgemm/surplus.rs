@@ -3,14 +3,16 @@
 use super::{Choice, Products, choice};
 use crate::device::DeviceInfo;
 use crate::kernels::{Problem, Surplus};
-use gpu_kernels::params::{REGISTER_DEPTH, REGISTER_TILE, TILED_TILE, VECTOR_ELEMENTS};
+use gpu_kernels::params::{
+    ProductShape, REGISTER_DEPTH, REGISTER_TILE, TILED_TILE, VECTOR_ELEMENTS,
+};
 
 /// What a variant executes beyond the model.
 ///
 /// `naive` multiplies nothing but elements of the matrices. The others fill their tiles up with
-/// zeros and multiply them too. `naive`, `tiled` and the teams of `auto` start their sums from C;
-/// the others start from 0 and add C at the end, one FLOP an element, and where blocks share a
-/// tile, its partial sums are stored and added up with one FLOP an element each.
+/// zeros and multiply them too. `naive` and `tiled` start their sums from C; the others start from
+/// 0 and add C at the end, one FLOP an element, and where blocks share a tile, its partial sums are
+/// stored and added up with one FLOP an element each. Teams start from C and add 0 at the end.
 pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
     let products = Products::of(problem, true);
     let (batch, [m, n, k]) = (products.batch, products.sides);
@@ -32,9 +34,15 @@ pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
             };
         }
         Some(Choice::Teams(choice)) => {
+            let ProductShape {
+                m: rows,
+                n: columns,
+                ..
+            } = choice.shape;
             return Surplus {
-                padding: padding([choice.shape.m, choice.shape.n, VECTOR_ELEMENTS]),
-                ..Surplus::default()
+                padding: padding([rows, columns, VECTOR_ELEMENTS]),
+                overhead: batch * m * n,
+                avoidable: batch * (u64::from(rows) * u64::from(columns) - m * n),
             };
         }
         None => {}

@@ -1,10 +1,11 @@
-//! Batches of small products: a team of threads owns a whole product.
+//! Batches of small products: a team of threads owns a whole product, or a tile of one.
 //!
 //! Where both sides of C fit in one tile there is nothing to share between blocks, and the memory
 //! is the limit: at N = 64 a multiprocessor that moves 15 bytes a cycle has 4283 cycles for the
 //! 64 KiB of a product, of which the FMAs take 2048. What matters is that the memory always has
 //! something to do. So there is no pipeline inside a block: many teams on a multiprocessor, each
-//! asks for all of A, B and C at once, and while one multiplies the others wait for theirs.
+//! asks for all of A, B and C at once, and while one multiplies the others wait for theirs. The
+//! same serves products of a few tiles, which are over before a pipeline has paid for its filling.
 //!
 //! - A lies in shared memory as in global memory, row by row: both operands come 16 bytes at a
 //!   time. A thread reads four columns of each of its rows at once, so that it takes as many
@@ -17,7 +18,7 @@
 use super::Operands;
 use crate::gpu::{fma, thread};
 use crate::params::{
-    PRODUCT_16, PRODUCT_32, PRODUCT_64, ProductShape, VECTOR_ELEMENTS, WARP,
+    PRODUCT_16, PRODUCT_16_ANY, PRODUCT_32, PRODUCT_64, ProductShape, VECTOR_ELEMENTS, WARP,
 };
 use crate::ptx::global::{Vec4, load_v4, store_v4};
 use crate::ptx::{copy_async, shared, warp};
@@ -147,11 +148,12 @@ struct Output {
 
 impl Output {
     #[inline(always)]
-    fn new(operands: Operands, place: Place) -> Self {
+    fn new(operands: Operands, stride: u32, place: Place) -> Self {
         let Operands { c, m, n, .. } = operands;
+        let stride = stride as usize;
         Output {
-            c: c.wrapping_add(place.row as usize * n as usize + place.column as usize),
-            stride: n as usize,
+            c: c.wrapping_add(place.row as usize * stride + place.column as usize),
+            stride,
             inside: (m.saturating_sub(place.row), n.saturating_sub(place.column)),
         }
     }
@@ -286,12 +288,19 @@ impl Parts {
         }
     }
 
-    /// Starts this thread's copies of the columns of A and the rows of B from `k0` on.
+    /// Starts this thread's copies of the columns of A and the rows of B from `k0` on; `stride`
+    /// elements lie between rows of B.
     ///
     /// # Safety
     /// As for [`Panel::copy`].
     #[inline(always)]
-    unsafe fn copy<S: Shape, const VEC: u32>(&self, operands: Operands, k0: u32, thread: u32) {
+    unsafe fn copy<S: Shape, const VEC: u32>(
+        &self,
+        operands: Operands,
+        stride: u32,
+        k0: u32,
+        thread: u32,
+    ) {
         let Operands { a, b, m, n, k, .. } = operands;
         let of_a = Panel {
             from: a.wrapping_add(k0 as usize),
@@ -302,8 +311,8 @@ impl Parts {
             size: (S::TEAM.m, S::TEAM.k),
         };
         let of_b = Panel {
-            from: b.wrapping_add(k0 as usize * n as usize),
-            from_stride: n,
+            from: b.wrapping_add(k0 as usize * stride as usize),
+            from_stride: stride,
             inside: (k - k0, n),
             to: self.b_to,
             to_stride: S::TEAM.n,
@@ -387,7 +396,35 @@ impl Parts {
     }
 }
 
-/// C = A @ B + C for the product of this thread's team, if there is one.
+/// The tile of C that falls to a team, as a product of its own: operands that start at its first
+/// row and column, and the m and n that are left from there. `index` counts the tiles row by row,
+/// product by product; `None` past the last.
+#[inline(always)]
+fn tile<S: Shape>(operands: Operands, batch: u32, index: u32) -> Option<(Operands, u32)> {
+    let (rows, columns) = (operands.m.div_ceil(S::TEAM.m), operands.n.div_ceil(S::TEAM.n));
+    let tiles = rows * columns;
+    // SAFETY: m, n >= 1, and all tiles of the batch are counted in 32 bits. Keeps panics out of
+    // the PTX.
+    unsafe { core::hint::assert_unchecked(tiles != 0 && columns != 0) };
+    let (product, inside) = (index / tiles, index % tiles);
+    if product >= batch {
+        return None;
+    }
+    let of = operands.of_product(product);
+    let (row, column) = (inside / columns * S::TEAM.m, inside % columns * S::TEAM.n);
+    let stride = of.n as usize;
+    let part = Operands {
+        a: of.a.wrapping_add(row as usize * of.k as usize),
+        b: of.b.wrapping_add(column as usize),
+        c: of.c.wrapping_add(row as usize * stride + column as usize),
+        m: of.m - row,
+        n: of.n - column,
+        k: of.k,
+    };
+    Some((part, of.n))
+}
+
+/// C = A @ B + C for the tile of this thread's team, if there is one.
 ///
 /// The register file has two banks. What 16-byte accesses load or store lies in four neighbouring
 /// registers: were the sums the registers that C is loaded to or stored from, they would lie in
@@ -396,8 +433,8 @@ impl Parts {
 /// is `sum + 0`.
 ///
 /// # Safety
-/// The operands are those of `batch` products of m, n, k >= 1, row-major, one behind the other;
-/// m and n are at most those of the shape; C overlaps neither A nor B. With `VEC` = 4 all three
+/// The operands are those of `batch` products of m, n, k >= 1, row-major, one behind the other, and
+/// their tiles are counted in 32 bits; C overlaps neither A nor B. With `VEC` = 4 all three
 /// start on 16 bytes, n and k are multiples of 4. The block has the threads and the dynamic shared
 /// memory of the shape.
 #[inline(always)]
@@ -407,20 +444,19 @@ unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
 ) {
     let threads = S::TEAM.team_threads();
     let team = thread::thread_idx_x() / threads;
-    let product = thread::block_idx_x() * S::TEAM.products + team;
-    if product >= batch {
+    let index = thread::block_idx_x() * S::TEAM.products + team;
+    let Some((operands, stride)) = tile::<S>(operands, batch, index) else {
         // A whole team: those that stay synchronise within theirs.
         return;
-    }
-    let operands = operands.of_product(product);
+    };
     let place = Place::new::<S>(thread::thread_idx_x() % threads);
     let parts = Parts::new::<S>(team, place);
-    let output = Output::new(operands, place);
+    let output = Output::new(operands, stride, place);
 
     // SAFETY: as the caller vouches; between the copies of a part and its use, and between that
     // and the next copies, stands a barrier of the team.
     unsafe {
-        parts.copy::<S, VEC>(operands, 0, place.thread);
+        parts.copy::<S, VEC>(operands, stride, 0, place.thread);
         let c = output.load::<S, VEC, TM, TN>();
         copy_async::wait::<0>();
         sync_team::<S>();
@@ -438,7 +474,7 @@ unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
             }
             (k0, p) = (k0 + S::TEAM.k, 0);
             sync_team::<S>();
-            parts.copy::<S, VEC>(operands, k0, place.thread);
+            parts.copy::<S, VEC>(operands, stride, k0, place.thread);
             copy_async::wait::<0>();
             sync_team::<S>();
         }
@@ -446,24 +482,19 @@ unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     }
 }
 
-/// Defines the entries of a shape: for operands whose rows start on 16 bytes, and for any.
+/// Defines the entry of a shape, with its accesses `VEC` elements wide.
 macro_rules! product_kernels {
-    ($($(#[$doc:meta])* $shape:ident = $team:ident: $entry:ident, $entry_any:ident;)*) => {
+    ($($(#[$doc:meta])* $entry:ident: $shape:ident = $team:ident, $vec:expr;)*) => {
         $(
-            $(#[$doc])*
-            struct $shape;
+        $(#[$doc])*
+        struct $shape;
 
-            impl Shape for $shape {
-                const TEAM: ProductShape = $team;
-            }
+        impl Shape for $shape {
+            const TEAM: ProductShape = $team;
+        }
 
-            product_kernels!(@entry $shape $team $entry VECTOR_ELEMENTS);
-            product_kernels!(@entry $shape $team $entry_any 1);
-        )*
-    };
-    (@entry $shape:ident $team:ident $entry:ident $vec:expr) => {
         kernel! {
-            /// C = A @ B + C for `batch` products, each by a team of its own.
+            /// C = A @ B + C for `batch` products, each tile by a team of its own.
             ///
             /// # Safety
             /// As for [`run`].
@@ -478,14 +509,21 @@ macro_rules! product_kernels {
                 }
             }
         }
+        )*
     };
 }
 
 product_kernels! {
     /// Both sides up to 16.
-    Sixteen = PRODUCT_16: sgemm_product_16, sgemm_product_16_any;
+    sgemm_product_16: Sixteen = PRODUCT_16, VECTOR_ELEMENTS;
+    /// Both sides up to 16, any alignment.
+    sgemm_product_16_any: SixteenAny = PRODUCT_16_ANY, 1;
     /// Both sides up to 32.
-    ThirtyTwo = PRODUCT_32: sgemm_product_32, sgemm_product_32_any;
-    /// Both sides up to 64.
-    SixtyFour = PRODUCT_64: sgemm_product_64, sgemm_product_64_any;
+    sgemm_product_32: ThirtyTwo = PRODUCT_32, VECTOR_ELEMENTS;
+    /// Both sides up to 32, any alignment.
+    sgemm_product_32_any: ThirtyTwoAny = PRODUCT_32, 1;
+    /// Both sides up to 64, or tiles of that.
+    sgemm_product_64: SixtyFour = PRODUCT_64, VECTOR_ELEMENTS;
+    /// Both sides up to 64, or tiles of that, any alignment.
+    sgemm_product_64_any: SixtyFourAny = PRODUCT_64, 1;
 }

@@ -1,18 +1,19 @@
-//! Batches of small products: which team of threads computes a whole one.
+//! Batches of small products: which team of threads computes a whole one, or a tile of one.
 
 use super::Products;
 use super::tiles::{BYTES_PER_CYCLE, EXPOSED, FMAS_PER_CYCLE, START_CYCLES, resident};
 use crate::device::DeviceInfo;
-use gpu_kernels::params::{PRODUCT_16, PRODUCT_32, PRODUCT_64, ProductShape, VECTOR_ELEMENTS};
+use gpu_kernels::params::{
+    PRODUCT_16, PRODUCT_16_ANY, PRODUCT_32, PRODUCT_64, ProductShape, VECTOR_ELEMENTS,
+};
 
 /// A kernel whose teams compute whole products.
 #[derive(Debug, PartialEq)]
 struct Team {
-    /// Entry where all rows start on 16 bytes.
-    aligned: &'static str,
-    /// Entry for any sides and any address.
-    any: &'static str,
-    shape: ProductShape,
+    /// Entry and shape where all rows start on 16 bytes.
+    aligned: (&'static str, ProductShape),
+    /// Entry and shape for any sides and any address.
+    any: (&'static str, ProductShape),
     /// Part of the FMA peak that it reaches when every multiprocessor is full, as in
     /// [`super::tiles::TILES`].
     efficiency: f64,
@@ -21,26 +22,23 @@ struct Team {
 /// The kernels, the one for the smallest products first.
 const TEAMS: [Team; 3] = [
     Team {
-        aligned: "sgemm_product_16",
-        any: "sgemm_product_16_any",
-        shape: PRODUCT_16,
+        aligned: ("sgemm_product_16", PRODUCT_16),
+        any: ("sgemm_product_16_any", PRODUCT_16_ANY),
         efficiency: 0.40,
     },
     Team {
-        aligned: "sgemm_product_32",
-        any: "sgemm_product_32_any",
-        shape: PRODUCT_32,
+        aligned: ("sgemm_product_32", PRODUCT_32),
+        any: ("sgemm_product_32_any", PRODUCT_32),
         efficiency: 0.60,
     },
     Team {
-        aligned: "sgemm_product_64",
-        any: "sgemm_product_64_any",
-        shape: PRODUCT_64,
-        efficiency: 0.70,
+        aligned: ("sgemm_product_64", PRODUCT_64),
+        any: ("sgemm_product_64_any", PRODUCT_64),
+        efficiency: 0.73,
     },
 ];
 
-/// How a batch is shared out: each team one product.
+/// How a batch is shared out: each team one tile, which is a whole product where it fits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice {
     /// Entry of the PTX.
@@ -53,40 +51,60 @@ pub struct Choice {
     pub cycles: f64,
 }
 
-/// The smallest team that a product fits; `None` for a single product, which a team would leave
-/// the card empty with, and for products that fit none.
+/// The smallest team that a product fits, or the largest, with several tiles a product; `None` for
+/// a single product, which teams would leave the card empty with.
 pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
-    let [m, n, k] = products.sides;
-    let team = TEAMS
-        .iter()
-        .find(|team| m <= u64::from(team.shape.m) && n <= u64::from(team.shape.n))?;
-    let shape = team.shape;
-    let per_unit = u64::from(resident(shape.blocks_per_sm, shape.shared_bytes(), info));
-    if products.batch < 2 || per_unit == 0 {
+    if products.batch < 2 {
         return None;
     }
-    let grid = products.batch.div_ceil(u64::from(shape.products));
+    let [m, n, k] = products.sides;
+    let fits = |team: &&Team| {
+        let shape = team.any.1;
+        m <= u64::from(shape.m) && n <= u64::from(shape.n)
+    };
+    let team = TEAMS.iter().find(fits).or(TEAMS.last())?;
+    let (entry, shape) = match products.vectors(n) && products.vectors(k) {
+        true => team.aligned,
+        false => team.any,
+    };
+    let per_unit = resident(shape.blocks_per_sm, shape.shared_bytes(), info);
+    let tiles = m.div_ceil(u64::from(shape.m)) * n.div_ceil(u64::from(shape.n));
+    let tiles = tiles
+        .checked_mul(products.batch)
+        .filter(|&tiles| tiles <= u64::from(u32::MAX) && per_unit > 0)?;
+    let grid = tiles.div_ceil(u64::from(shape.products));
     Some(Choice {
-        entry: match products.vectors(n) && products.vectors(k) {
-            true => team.aligned,
-            false => team.any,
-        },
+        entry,
         shape,
         grid,
-        cycles: cycles(team, products, grid, per_unit, info),
+        cycles: cycles(
+            shape,
+            team.efficiency,
+            products,
+            grid,
+            u64::from(per_unit),
+            info,
+        ),
     })
 }
 
 /// Cycles until the last multiprocessor is done, by the model of the tiles: only the two together
 /// decide.
-fn cycles(team: &Team, products: Products, grid: u64, per_unit: u64, info: &DeviceInfo) -> f64 {
-    let shape = team.shape;
+fn cycles(
+    shape: ProductShape,
+    efficiency: f64,
+    products: Products,
+    grid: u64,
+    per_unit: u64,
+    info: &DeviceInfo,
+) -> f64 {
     let units = u64::from(info.units);
     let deep = products.sides[2].next_multiple_of(u64::from(VECTOR_ELEMENTS));
-    let fmas = u64::from(shape.products * shape.m * shape.n) * deep;
+    let fmas = u64::from(shape.m * shape.n) * deep;
     let blocks = grid.div_ceil(units);
     let fill = blocks.min(per_unit) as f64 / per_unit as f64;
-    let multiply = (blocks * fmas) as f64 / FMAS_PER_CYCLE / (team.efficiency * fill.sqrt());
+    let of_unit = (blocks * u64::from(shape.products)) as f64 * fmas as f64;
+    let multiply = of_unit / FMAS_PER_CYCLE / (efficiency * fill.sqrt());
     let rounds = blocks.div_ceil(per_unit) as f64;
     let bandwidth = BYTES_PER_CYCLE * units as f64;
     multiply + EXPOSED * (START_CYCLES * rounds + products.c_bytes() / bandwidth)
@@ -113,7 +131,7 @@ mod tests {
         assert_eq!(entry([17, 16, 16]), Some("sgemm_product_32"));
         assert_eq!(entry([64, 64, 64]), Some("sgemm_product_64"));
         assert_eq!(entry([64, 64, 63]), Some("sgemm_product_64_any"));
-        assert_eq!(entry([64, 65, 64]), None);
+        assert_eq!(entry([64, 68, 64]), Some("sgemm_product_64"));
         assert_eq!(choose(batch([16; 3], 1), &h200()), None);
     }
 
@@ -125,5 +143,8 @@ mod tests {
         let many = batch([64, 64, 64], 32_768);
         let tiled = tiles::choose(many, &h200()).unwrap();
         assert!(choose(many, &h200()).unwrap().cycles < tiled.cycles);
+        let large = batch([1024; 3], 128);
+        let tiled = tiles::choose(large, &h200()).unwrap();
+        assert!(choose(large, &h200()).unwrap().cycles > tiled.cycles);
     }
 }

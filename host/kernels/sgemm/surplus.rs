@@ -39,10 +39,11 @@ pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
                 n: columns,
                 ..
             } = choice.shape;
+            let covered = m.next_multiple_of(rows.into()) * n.next_multiple_of(columns.into());
             return Surplus {
                 padding: padding([rows, columns, VECTOR_ELEMENTS]),
                 overhead: batch * m * n,
-                avoidable: batch * (u64::from(rows) * u64::from(columns) - m * n),
+                avoidable: batch * (covered - m * n),
             };
         }
         None => {}

@@ -357,7 +357,7 @@ pub(super) mod tests {
         let choice = choose(products, &h200()).unwrap();
         assert_eq!(
             (choice.entry, choice.grid, choice.share),
-            ("sgemm_flat", 8192, 1)
+            ("sgemm_flat", 8192, 0)
         );
     }
 

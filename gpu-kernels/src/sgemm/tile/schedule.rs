@@ -13,6 +13,10 @@ use crate::gpu::thread;
 use crate::params::{RASTER_ROWS, SCRATCH_COUNTERS};
 use crate::ptx::{device_wide, shared};
 
+/// Largest k at which C is asked for before the product: its way through the L2 is then not much
+/// longer than the product takes, and the tile ends without a trip to the memory.
+const PREFETCH_MOST_K: u32 = 512;
+
 /// The shares of the blocks of a launch.
 #[derive(Clone, Copy)]
 pub struct Schedule {
@@ -112,6 +116,9 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         // memory and the next. Tiles that are whole are this block's alone.
         unsafe {
             thread::sync_threads();
+            if operands.k <= PREFETCH_MOST_K && last - first == depth {
+                output::prefetch::<S>(operands, corner);
+            }
             let sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last);
             let output = output::Output::<S, VEC>::new(operands, corner);
             if first == 0 && last == depth {

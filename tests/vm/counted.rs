@@ -21,18 +21,34 @@ fn counts_and_models_agree_everywhere() {
                     true => "128,33x70x65",
                     false => "4096,1003",
                 };
+                // Batches of products for teams of every size, and for tiles.
+                let batched = match kernel.batches() {
+                    true => "16x12x20,31,64x40x64,72",
+                    false => "",
+                };
+                let forms = [(text, 1), (batched, 6)].into_iter();
+                let sizes: Vec<(Size, u64)> = forms
+                    .filter(|(text, _)| !text.is_empty())
+                    .flat_map(|(text, batch)| {
+                        let sizes = parse_sizes(text, kernel.size_kind()).unwrap();
+                        sizes.into_iter().map(move |size| (size, batch))
+                    })
+                    .collect();
                 for variant in kernel.variants(DeviceKind::Vm) {
-                    for size in parse_sizes(text, kernel.size_kind()).unwrap() {
+                    for &(size, batch) in &sizes {
                         let problem = Problem {
                             kernel: id,
                             variant: variant.name,
                             size,
-                            form: Form::default(),
+                            form: Form {
+                                batch,
+                                ..Form::default()
+                            },
                             seed: 1,
                             data: Data::Random,
                         };
                         let counted = count(&mut device, &problem).unwrap();
-                        let place = format!("{} {} {size}", id.name(), variant.name);
+                        let place = format!("{} {} {size}, {batch}", id.name(), variant.name);
                         assert_eq!(counted.disagreements(), [""; 0], "{place}");
                         // The shipped kernels agree to the FLOP and to the byte.
                         assert_eq!(counted.unexplained_flops(), 0, "{place}");

@@ -58,7 +58,8 @@ fn sizes(kind: SizeKind) -> &'static str {
 
 /// Sizes of batches around the teams of small products, and some that take tiles: sides that are
 /// odd, so that only every other product starts on 16 bytes, and a k of several parts.
-const BATCHED: &str = "16,4x12x20,3x5x7,32,20x28x8,17x31x33,64,40x36x72,33x63x67,65x9x13,72x136x40";
+const BATCHED: &str =
+    "16,4x12x20,3x5x7,32,20x28x40,17x31x33,64,40x36x72,33x63x67,65x9x13,72x136x40";
 
 /// Products of a batch: an odd number, and more than a block takes.
 const BATCH: u64 = 5;

@@ -259,14 +259,7 @@ pub const PRODUCT_16: ProductShape = ProductShape {
     thread_n: 4,
     lanes_m: 8,
     products: 4,
-    blocks_per_sm: 6,
-};
-
-/// [`PRODUCT_16`] for rows that are not aligned: what lies inside C is told element by element,
-/// which takes registers.
-pub const PRODUCT_16_ANY: ProductShape = ProductShape {
-    blocks_per_sm: 5,
-    ..PRODUCT_16
+    blocks_per_sm: 8,
 };
 
 /// Batches of products with sides up to 32.
@@ -374,7 +367,7 @@ pub const ENTRIES: &[Entry] = &[
         only: None,
     },
     product_entry("sgemm_product_16", PRODUCT_16),
-    product_entry("sgemm_product_16_any", PRODUCT_16_ANY),
+    product_entry("sgemm_product_16_any", PRODUCT_16),
     product_entry("sgemm_product_32", PRODUCT_32),
     product_entry("sgemm_product_32_any", PRODUCT_32),
     product_entry("sgemm_product_64", PRODUCT_64),

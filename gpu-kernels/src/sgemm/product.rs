@@ -12,18 +12,18 @@
 //!   loads as a transposed A would.
 //! - A row of A is padded by 16 bytes: the rows that a warp reads together lie in different banks.
 //! - C goes from global memory straight into the sums.
-//! - k steps past the end are filled with zeros; rows and columns past the edge are computed and
-//!   not stored.
+//! - what lies past the edges is filled with zeros; k steps past the end are not taken, rows and
+//!   columns are computed and not stored.
 
 use super::Operands;
 use crate::gpu::{fma, thread};
 use crate::params::{
-    PRODUCT_16, PRODUCT_16_ANY, PRODUCT_32, PRODUCT_64, ProductShape, VECTOR_ELEMENTS, WARP,
+    PRODUCT_16, PRODUCT_32, PRODUCT_64, ProductShape, VECTOR_ELEMENTS, WARP,
 };
 use crate::ptx::global::{Vec4, load_v4, store_v4};
 use crate::ptx::{copy_async, shared, warp};
 
-/// Columns of A and rows of B that are multiplied at a time.
+/// Columns of A that a thread reads at a time.
 const STEP: u32 = VECTOR_ELEMENTS;
 
 /// Lanes whose 16-byte accesses to shared memory take all its banks.
@@ -185,7 +185,7 @@ impl Output {
         c
     }
 
-    /// Writes `sums + 0` to all of them: see [`run`].
+    /// Writes all of them.
     ///
     /// # Safety
     /// As for [`Output::load`], and no other team accesses this product's C.
@@ -198,7 +198,7 @@ impl Output {
         while i < TM {
             let mut j = 0;
             while j < TN {
-                let v = core::array::from_fn(|e| sums[i][j + e] + 0.0);
+                let v = core::array::from_fn(|e| sums[i][j + e]);
                 // SAFETY: as the caller vouches.
                 unsafe { self.write::<S, VEC>(i, j / 4, v) }
                 j += 4;
@@ -374,26 +374,6 @@ impl Parts {
         }
         next
     }
-
-    /// `sums` and the products of k steps `p` to `p + 4`.
-    ///
-    /// # Safety
-    /// As for [`Parts::rows`].
-    #[inline(always)]
-    unsafe fn steps<S: Shape, const TM: usize, const TN: usize>(
-        &self,
-        p: u32,
-        sums: [[f32; TN]; TM],
-    ) -> [[f32; TN]; TM] {
-        // SAFETY: as the caller vouches.
-        unsafe {
-            let a = self.rows::<S, TM>(p);
-            let sums = self.step::<S, 0, TM, TN>(&a, p, sums);
-            let sums = self.step::<S, 1, TM, TN>(&a, p, sums);
-            let sums = self.step::<S, 2, TM, TN>(&a, p, sums);
-            self.step::<S, 3, TM, TN>(&a, p, sums)
-        }
-    }
 }
 
 /// The tile of C that falls to a team, as a product of its own: operands that start at its first
@@ -424,13 +404,21 @@ fn tile<S: Shape>(operands: Operands, batch: u32, index: u32) -> Option<(Operand
     Some((part, of.n))
 }
 
+/// The same values, in other registers: see [`run`].
+#[inline(always)]
+fn plus_zero<const TM: usize, const TN: usize>(values: &[[f32; TN]; TM]) -> [[f32; TN]; TM] {
+    core::array::from_fn(|i| core::array::from_fn(|j| values[i][j] + 0.0))
+}
+
 /// C = A @ B + C for the tile of this thread's team, if there is one.
 ///
-/// The register file has two banks. What 16-byte accesses load or store lies in four neighbouring
-/// registers: were the sums the registers that C is loaded to or stored from, they would lie in
-/// the banks of the row of B that they are multiplied from, and each FFMA would take two cycles.
-/// So the first four k steps stand before the loop, from C to other registers, and what is stored
-/// is `sum + 0`.
+/// The register file has two banks, and an FFMA that finds two operands in one takes twice as long:
+///
+/// - what 16-byte accesses load or store lies in four neighbouring registers; were those the sums,
+///   they would share the bank of the elements of B that they are multiplied from. So the sums
+///   start as `C + 0`, and what is stored is `sum + 0`;
+/// - a branch stands behind each k step: the compiler would mix the steps, and a sum would move from
+///   register to register, and from bank to bank.
 ///
 /// # Safety
 /// The operands are those of `batch` products of m, n, k >= 1, row-major, one behind the other, and
@@ -460,25 +448,39 @@ unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         let c = output.load::<S, VEC, TM, TN>();
         copy_async::wait::<0>();
         sync_team::<S>();
-        let mut sums = parts.steps::<S, TM, TN>(0, c);
-        let (mut k0, mut p) = (0, STEP);
+        let mut sums = plus_zero(&c);
+        let mut k0 = 0;
         loop {
             let left = operands.k - k0;
             let deep = if left < S::TEAM.k { left } else { S::TEAM.k };
+            let mut p = 0;
             while p < deep {
-                sums = parts.steps::<S, TM, TN>(p, sums);
+                let a = parts.rows::<S, TM>(p);
+                sums = parts.step::<S, 0, TM, TN>(&a, p, sums);
+                if p + 1 == deep {
+                    break;
+                }
+                sums = parts.step::<S, 1, TM, TN>(&a, p, sums);
+                if p + 2 == deep {
+                    break;
+                }
+                sums = parts.step::<S, 2, TM, TN>(&a, p, sums);
+                if p + 3 == deep {
+                    break;
+                }
+                sums = parts.step::<S, 3, TM, TN>(&a, p, sums);
                 p += STEP;
             }
             if left <= S::TEAM.k {
                 break;
             }
-            (k0, p) = (k0 + S::TEAM.k, 0);
+            k0 += S::TEAM.k;
             sync_team::<S>();
             parts.copy::<S, VEC>(operands, stride, k0, place.thread);
             copy_async::wait::<0>();
             sync_team::<S>();
         }
-        output.store::<S, VEC, TM, TN>(&sums);
+        output.store::<S, VEC, TM, TN>(&plus_zero(&sums));
     }
 }
 
@@ -517,7 +519,7 @@ product_kernels! {
     /// Both sides up to 16.
     sgemm_product_16: Sixteen = PRODUCT_16, VECTOR_ELEMENTS;
     /// Both sides up to 16, any alignment.
-    sgemm_product_16_any: SixteenAny = PRODUCT_16_ANY, 1;
+    sgemm_product_16_any: SixteenAny = PRODUCT_16, 1;
     /// Both sides up to 32.
     sgemm_product_32: ThirtyTwo = PRODUCT_32, VECTOR_ELEMENTS;
     /// Both sides up to 32, any alignment.

@@ -3,17 +3,16 @@
 use super::Products;
 use super::tiles::{BYTES_PER_CYCLE, EXPOSED, FMAS_PER_CYCLE, START_CYCLES, resident};
 use crate::device::DeviceInfo;
-use gpu_kernels::params::{
-    PRODUCT_16, PRODUCT_16_ANY, PRODUCT_32, PRODUCT_64, ProductShape, VECTOR_ELEMENTS,
-};
+use gpu_kernels::params::{PRODUCT_16, PRODUCT_32, PRODUCT_64, ProductShape};
 
 /// A kernel whose teams compute whole products.
 #[derive(Debug, PartialEq)]
 struct Team {
-    /// Entry and shape where all rows start on 16 bytes.
-    aligned: (&'static str, ProductShape),
-    /// Entry and shape for any sides and any address.
-    any: (&'static str, ProductShape),
+    /// Entry where all rows start on 16 bytes.
+    aligned: &'static str,
+    /// Entry for any sides and any address.
+    any: &'static str,
+    shape: ProductShape,
     /// Part of the FMA peak that it reaches when every multiprocessor is full, as in
     /// [`super::tiles::TILES`].
     efficiency: f64,
@@ -22,18 +21,21 @@ struct Team {
 /// The kernels, the one for the smallest products first.
 const TEAMS: [Team; 3] = [
     Team {
-        aligned: ("sgemm_product_16", PRODUCT_16),
-        any: ("sgemm_product_16_any", PRODUCT_16_ANY),
+        aligned: "sgemm_product_16",
+        any: "sgemm_product_16_any",
+        shape: PRODUCT_16,
         efficiency: 0.40,
     },
     Team {
-        aligned: ("sgemm_product_32", PRODUCT_32),
-        any: ("sgemm_product_32_any", PRODUCT_32),
+        aligned: "sgemm_product_32",
+        any: "sgemm_product_32_any",
+        shape: PRODUCT_32,
         efficiency: 0.60,
     },
     Team {
-        aligned: ("sgemm_product_64", PRODUCT_64),
-        any: ("sgemm_product_64_any", PRODUCT_64),
+        aligned: "sgemm_product_64",
+        any: "sgemm_product_64_any",
+        shape: PRODUCT_64,
         efficiency: 0.73,
     },
 ];
@@ -58,12 +60,10 @@ pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
         return None;
     }
     let [m, n, k] = products.sides;
-    let fits = |team: &&Team| {
-        let shape = team.any.1;
-        m <= u64::from(shape.m) && n <= u64::from(shape.n)
-    };
+    let fits = |team: &&Team| m <= u64::from(team.shape.m) && n <= u64::from(team.shape.n);
     let team = TEAMS.iter().find(fits).or(TEAMS.last())?;
-    let (entry, shape) = match products.vectors(n) && products.vectors(k) {
+    let shape = team.shape;
+    let entry = match products.vectors(n) && products.vectors(k) {
         true => team.aligned,
         false => team.any,
     };
@@ -99,8 +99,7 @@ fn cycles(
     info: &DeviceInfo,
 ) -> f64 {
     let units = u64::from(info.units);
-    let deep = products.sides[2].next_multiple_of(u64::from(VECTOR_ELEMENTS));
-    let fmas = u64::from(shape.m * shape.n) * deep;
+    let fmas = u64::from(shape.m * shape.n) * products.sides[2];
     let blocks = grid.div_ceil(units);
     let fill = blocks.min(per_unit) as f64 / per_unit as f64;
     let of_unit = (blocks * u64::from(shape.products)) as f64 * fmas as f64;

@@ -3,16 +3,15 @@
 use super::{Choice, Products, choice};
 use crate::device::DeviceInfo;
 use crate::kernels::{Problem, Surplus};
-use gpu_kernels::params::{
-    ProductShape, REGISTER_DEPTH, REGISTER_TILE, TILED_TILE, VECTOR_ELEMENTS,
-};
+use gpu_kernels::params::{ProductShape, REGISTER_DEPTH, REGISTER_TILE, TILED_TILE};
 
 /// What a variant executes beyond the model.
 ///
 /// `naive` multiplies nothing but elements of the matrices. The others fill their tiles up with
 /// zeros and multiply them too. `naive` and `tiled` start their sums from C; the others start from
 /// 0 and add C at the end, one FLOP an element, and where blocks share a tile, its partial sums are
-/// stored and added up with one FLOP an element each. Teams start from C and add 0 at the end.
+/// stored and added up with one FLOP an element each. Teams add 0 to C before and to the
+/// sums behind the product.
 pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
     let products = Products::of(problem, true);
     let (batch, [m, n, k]) = (products.batch, products.sides);
@@ -41,9 +40,9 @@ pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
             } = choice.shape;
             let covered = m.next_multiple_of(rows.into()) * n.next_multiple_of(columns.into());
             return Surplus {
-                padding: padding([rows, columns, VECTOR_ELEMENTS]),
-                overhead: batch * m * n,
-                avoidable: batch * (covered - m * n),
+                padding: padding([rows, columns, 1]),
+                overhead: 2 * batch * m * n,
+                avoidable: 2 * batch * (covered - m * n),
             };
         }
         None => {}

@@ -169,6 +169,19 @@ pub const SQUARE: TileShape = TileShape {
     blocks_per_sm: 4,
 };
 
+/// [`SQUARE`] with more arithmetic for each load of a fragment, and more blocks to hide what a warp
+/// waits for: for deep products that are narrow on one side.
+pub const NARROW: TileShape = TileShape {
+    m: 64,
+    n: 64,
+    k: 16,
+    thread_m: 8,
+    thread_n: 8,
+    lanes_m: 4,
+    stages: 4,
+    blocks_per_sm: 6,
+};
+
 /// For small products, where every multiprocessor has to find something to do.
 pub const SMALL: TileShape = TileShape {
     m: 32,
@@ -366,6 +379,8 @@ pub const ENTRIES: &[Entry] = &[
         fused: true,
         only: None,
     },
+    tile_entry("sgemm_narrow", NARROW),
+    tile_entry("sgemm_narrow_any", NARROW),
     product_entry("sgemm_product_16", PRODUCT_16),
     product_entry("sgemm_product_16_any", PRODUCT_16),
     product_entry("sgemm_product_32", PRODUCT_32),

@@ -3,7 +3,7 @@
 
 use super::Operands;
 use super::tile::{Schedule, Shape, run};
-use crate::params::{FLAT, SMALL, SQUARE, TileShape, VECTOR_ELEMENTS, WIDE, WIDE_ANY};
+use crate::params::{FLAT, NARROW, SMALL, SQUARE, TileShape, VECTOR_ELEMENTS, WIDE, WIDE_ANY};
 
 /// Defines the entry of a shape, with its accesses to B and C `VEC` elements wide.
 macro_rules! tile_kernels {
@@ -54,6 +54,10 @@ tile_kernels! {
     sgemm_square: Square = SQUARE, VECTOR_ELEMENTS;
     /// Narrow products, any alignment.
     sgemm_square_any: SquareAny = SQUARE, 1;
+    /// Deep narrow products.
+    sgemm_narrow: Narrow = NARROW, VECTOR_ELEMENTS;
+    /// Deep narrow products, any alignment.
+    sgemm_narrow_any: NarrowAny = NARROW, 1;
     /// Small products.
     sgemm_small: Small = SMALL, VECTOR_ELEMENTS;
     /// Small products, any alignment.

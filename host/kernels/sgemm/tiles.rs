@@ -5,7 +5,9 @@
 
 use super::Products;
 use crate::device::DeviceInfo;
-use gpu_kernels::params::{FLAT, SCRATCH_COUNTERS, SMALL, SQUARE, TileShape, WIDE, WIDE_ANY};
+use gpu_kernels::params::{
+    FLAT, NARROW, SCRATCH_COUNTERS, SMALL, SQUARE, TileShape, WIDE, WIDE_ANY,
+};
 
 /// A pipelined kernel.
 #[derive(Debug, PartialEq)]
@@ -20,7 +22,7 @@ pub struct Tile {
 }
 
 /// The pipelined kernels, the one for the largest products first.
-pub const TILES: [Tile; 4] = [
+pub const TILES: [Tile; 5] = [
     Tile {
         aligned: ("sgemm_wide", WIDE),
         any: ("sgemm_wide_any", WIDE_ANY),
@@ -35,6 +37,11 @@ pub const TILES: [Tile; 4] = [
         aligned: ("sgemm_square", SQUARE),
         any: ("sgemm_square_any", SQUARE),
         efficiency: 0.62,
+    },
+    Tile {
+        aligned: ("sgemm_narrow", NARROW),
+        any: ("sgemm_narrow_any", NARROW),
+        efficiency: 0.68,
     },
     Tile {
         aligned: ("sgemm_small", SMALL),
@@ -329,7 +336,7 @@ pub(super) mod tests {
         assert_eq!(entry(4096, 4096, 4096), "sgemm_wide");
         assert_eq!(entry(4097, 4097, 4097), "sgemm_wide_any");
         assert_eq!(entry(8192, 8192, 64), "sgemm_flat");
-        assert_eq!(entry(4096, 64, 4096), "sgemm_square");
+        assert_eq!(entry(4096, 64, 4096), "sgemm_narrow");
         assert_eq!(entry(64, 8192, 512), "sgemm_square");
         // One wave of whole tiles that fills the card leaves nothing to share.
         let choice = choose(one([2048; 3]), &h200()).unwrap();

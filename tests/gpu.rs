@@ -56,7 +56,12 @@ fn cube(side: u64) -> Size {
 
 /// Verifies a problem; `what` is told when it fails.
 fn assert_right(device: &mut dyn Device, problem: &Problem, what: &str) {
-    let mut bench = Bench::new(device, problem.clone()).unwrap();
+    assert_right_at(device, problem, 0, what);
+}
+
+/// Verifies a problem on operands that start `offset` elements past an aligned address.
+fn assert_right_at(device: &mut dyn Device, problem: &Problem, offset: u64, what: &str) {
+    let mut bench = Bench::at(device, problem.clone(), offset).unwrap();
     let check = problem.kernel.kernel().verify(&mut bench).unwrap();
     device.release_all();
     assert_eq!(
@@ -131,6 +136,44 @@ fn products_with_three_different_sides_are_right() {
         .map(|(m, n, k)| Size::Matrix { m, n, k }),
     );
     assert_all_right(&mut gpu, KernelId::Sgemm, sizes, 2);
+}
+
+#[test]
+#[ignore = "needs a CUDA GPU"]
+fn batches_are_right_at_every_alignment() {
+    let (_alone, mut gpu) = gpu();
+    // Sides around the teams and tiles, odd ones among them: every other product is then off 16
+    // bytes wherever the first one starts.
+    let sizes = [
+        (16, 16, 16),
+        (15, 13, 17),
+        (32, 32, 32),
+        (20, 28, 36),
+        (33, 31, 65),
+        (64, 64, 64),
+        (63, 61, 200),
+        (65, 130, 40),
+        (128, 128, 128),
+        (1, 1, 1),
+        (257, 129, 31),
+    ];
+    for (m, n, k) in sizes {
+        for batch in [1, 2, 7, 1000] {
+            for offset in [0, 1, 2] {
+                for variant in variants(KernelId::Sgemm) {
+                    let problem = Problem {
+                        form: Form {
+                            batch,
+                            ..Form::default()
+                        },
+                        ..problem(KernelId::Sgemm, variant.name, Size::Matrix { m, n, k }, 5)
+                    };
+                    let what = format!("batch {batch}, offset {offset}");
+                    assert_right_at(&mut gpu, &problem, offset, &what);
+                }
+            }
+        }
+    }
 }
 
 /// Sizes picked anew in every run; `ROOFTRACE_TEST_SEED` picks those of a run that failed.

@@ -207,6 +207,124 @@ pub const SMALL: TileShape = TileShape {
     blocks_per_sm: 4,
 };
 
+/// [`SQUARE`] with more arithmetic for each load of a fragment, and more blocks to hide what a warp
+/// waits for: for deep products that are narrow on one side.
+pub const NARROW: TileShape = TileShape {
+    m: 64,
+    n: 64,
+    k: 16,
+    thread_m: 8,
+    thread_n: 8,
+    lanes_m: 4,
+    stages: 4,
+    blocks_per_sm: 6,
+};
+
+/// How a team of threads shares a whole product of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProductShape {
+    /// Most rows of C.
+    pub m: u32,
+    /// Most columns of C.
+    pub n: u32,
+    /// Columns of A and rows of B in shared memory at a time, a multiple of 4.
+    pub k: u32,
+    /// Rows of a thread.
+    pub thread_m: u32,
+    /// Columns of a thread, a multiple of 4.
+    pub thread_n: u32,
+    /// Threads of a warp one below the other; [`ProductShape::lanes_n`] stand side by side.
+    pub lanes_m: u32,
+    /// Products of a block: 1, or any number if a team is a warp.
+    pub products: u32,
+    /// Blocks on a multiprocessor.
+    pub blocks_per_sm: u32,
+}
+
+impl ProductShape {
+    /// Threads of a warp side by side.
+    pub const fn lanes_n(&self) -> u32 {
+        WARP / self.lanes_m
+    }
+
+    /// Rows of a warp.
+    pub const fn warp_m(&self) -> u32 {
+        self.lanes_m * self.thread_m
+    }
+
+    /// Columns of a warp.
+    pub const fn warp_n(&self) -> u32 {
+        self.lanes_n() * self.thread_n
+    }
+
+    /// Threads of a team, a multiple of a warp's.
+    pub const fn team_threads(&self) -> u32 {
+        self.m / self.thread_m * (self.n / self.thread_n)
+    }
+
+    /// Threads of a block.
+    pub const fn threads(&self) -> u32 {
+        self.team_threads() * self.products
+    }
+
+    /// Elements from one row to the next of A in shared memory. The padding puts the rows that a
+    /// warp reads together into different banks.
+    pub const fn a_stride(&self) -> u32 {
+        self.k + 4
+    }
+
+    /// Bytes of a team's part of A.
+    pub const fn a_bytes(&self) -> u32 {
+        self.m * self.a_stride() * 4
+    }
+
+    /// Bytes of a team's parts of A and B.
+    pub const fn team_bytes(&self) -> u32 {
+        self.a_bytes() + self.k * self.n * 4
+    }
+
+    /// Dynamic shared memory of a block.
+    pub const fn shared_bytes(&self) -> u32 {
+        self.team_bytes() * self.products
+    }
+}
+
+/// Batches of products with sides up to 16.
+pub const PRODUCT_16: ProductShape = ProductShape {
+    m: 16,
+    n: 16,
+    k: 16,
+    thread_m: 2,
+    thread_n: 4,
+    lanes_m: 8,
+    products: 4,
+    blocks_per_sm: 8,
+};
+
+/// Batches of products with sides up to 32.
+pub const PRODUCT_32: ProductShape = ProductShape {
+    m: 32,
+    n: 32,
+    k: 32,
+    thread_m: 4,
+    thread_n: 8,
+    lanes_m: 8,
+    products: 2,
+    blocks_per_sm: 8,
+};
+
+/// Batches of products with sides up to 64.
+pub const PRODUCT_64: ProductShape = ProductShape {
+    m: 64,
+    n: 64,
+    k: 64,
+    thread_m: 8,
+    thread_n: 8,
+    lanes_m: 4,
+    products: 1,
+    blocks_per_sm: 6,
+};
+
 /// Depth of a k tile of the tensor-core kernels: 128 bytes of bfloat16.
 pub const TENSOR_DEPTH: u32 = 64;
 /// Columns of a panel: 128 bytes of bfloat16, the width of the swizzle.
@@ -474,6 +592,11 @@ const fn tensor_entry(name: &'static str, tile: TensorTile) -> Entry {
     }
 }
 
+/// Describes an entry whose teams compute whole products.
+const fn product_entry(name: &'static str, shape: ProductShape) -> Entry {
+    entry(name, shape.threads(), shape.blocks_per_sm, true)
+}
+
 /// Every entry of the PTX, in alphabetical order. The build fails if the PTX has another set.
 pub const ENTRIES: &[Entry] = &[
     entry("clock_probe", 1, 1, false),
@@ -534,6 +657,14 @@ pub const ENTRIES: &[Entry] = &[
         fused: true,
         only: None,
     },
+    tile_entry("sgemm_narrow", NARROW),
+    tile_entry("sgemm_narrow_any", NARROW),
+    product_entry("sgemm_product_16", PRODUCT_16),
+    product_entry("sgemm_product_16_any", PRODUCT_16),
+    product_entry("sgemm_product_32", PRODUCT_32),
+    product_entry("sgemm_product_32_any", PRODUCT_32),
+    product_entry("sgemm_product_64", PRODUCT_64),
+    product_entry("sgemm_product_64_any", PRODUCT_64),
     entry("sgemm_register", REGISTER_BLOCK, 2, true),
     tile_entry("sgemm_small", SMALL),
     tile_entry("sgemm_small_any", SMALL),

@@ -3,11 +3,12 @@
 use super::error::CliError;
 use super::nearest::unknown;
 use super::render::{Cell, Column, Format, Sheet};
+use super::sweep::form::FormArgs;
 use super::sweep::request::{kernels, sizes};
 use crate::count::{self, Counted, TOLERANCE};
 use crate::device::DeviceKind;
 use crate::device::vm::{Target, VmDevice};
-use crate::kernels::{Data, Form, KernelId, Problem, Size};
+use crate::kernels::{Data, KernelId, Problem, Size};
 use crate::roofline::units::{engineering, grouped};
 use std::io::Write;
 
@@ -23,7 +24,9 @@ use std::io::Write;
   rooftrace count all
       every kernel and variant at small sizes, one of them ragged
   rooftrace count sgemm --variant tiled --sizes 128,100..160:+20 --format csv
-      what padding costs around a tile multiple")]
+      what padding costs around a tile multiple
+  rooftrace count sgemm --variant auto --sizes 16,32,64 --batch 8
+      the teams of a batch of small products")]
 pub struct CountArgs {
     /// Kernels, separated by spaces or commas
     #[arg(default_value = "all", value_name = "KERNEL")]
@@ -36,6 +39,10 @@ pub struct CountArgs {
     /// Sizes instead of the kernel's own small ones, in the grammar of `sweep --sizes`
     #[arg(short, long, value_name = "SIZES", allow_hyphen_values = true)]
     pub sizes: Option<String>,
+
+    /// Independent matrix products a launch
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
+    pub batch: u64,
 
     /// Which of the embedded PTX modules runs
     #[arg(long, value_enum, default_value = "sm_90a", value_name = "TARGET")]
@@ -90,7 +97,9 @@ pub fn run(args: &CountArgs, out: &mut dyn Write) -> Result<(), CliError> {
 /// What is counted.
 fn plan(args: &CountArgs) -> Result<Vec<Problem>, CliError> {
     let mut problems = Vec::new();
-    for id in kernels(&args.kernels)? {
+    let ids = kernels(&args.kernels)?;
+    let form = FormArgs::of_batch(args.batch, &ids)?;
+    for id in ids {
         let given = args.sizes.as_deref();
         let sizes = sizes(id, given.unwrap_or_else(|| id.kernel().counted_sizes()))?;
         for variant in variants(id, &args.variant)? {
@@ -98,7 +107,7 @@ fn plan(args: &CountArgs) -> Result<Vec<Problem>, CliError> {
                 kernel: id,
                 variant,
                 size,
-                form: Form::default(),
+                form,
                 // Counts do not depend on the data.
                 seed: 1,
                 data: Data::Random,
@@ -125,10 +134,11 @@ fn variants(id: KernelId, given: &str) -> Result<Vec<&'static str>, CliError> {
     Ok(meant)
 }
 
-const COLUMNS: [Column; 31] = [
+const COLUMNS: [Column; 32] = [
     ("kernel", Some("Kernel")),
     ("variant", Some("Variant")),
     ("size", Some("Size")),
+    ("batch", None),
     ("target", None),
     ("entry", None),
     ("counted_flops", Some("FLOPs")),
@@ -174,6 +184,7 @@ fn row(counted: &Counted, target: Target, disagreements: &[String]) -> Vec<Cell>
         Cell::text(counted.problem.kernel.name()),
         Cell::text(counted.problem.variant),
         Cell::text(counted.problem.size.to_string()),
+        whole(counted.problem.form.batch),
         Cell::text(target.name()),
         Cell::text(&counted.entry),
         whole(counted.flops()),
@@ -217,6 +228,7 @@ mod tests {
             kernels: kernels.iter().map(|&name| name.to_owned()).collect(),
             variant: "all".to_owned(),
             sizes: None,
+            batch: 1,
             target: Target::Sm80,
             format: Format::Json,
         }

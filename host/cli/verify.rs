@@ -13,6 +13,7 @@ mod counters;
 use super::Verbosity;
 use super::error::CliError;
 use super::render::{Cell, Column, Format, Sheet};
+use super::sweep::form::FormArgs;
 use super::sweep::request::{kernels, sizes};
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
 use crate::kernels::{Data, Form, KernelId, Problem, Size};
@@ -33,6 +34,8 @@ use std::path::PathBuf;
       everything, the audit too
   rooftrace verify sgemm --sizes 2360,4097,33x1000x7 --seed 7
       one kernel at these sizes, without the audit
+  rooftrace verify sgemm --batch 5 --offset 1
+      batches, on operands that are aligned to one element only
   rooftrace verify --device vm
       the PTX itself, executed with checks on any machine
   rooftrace verify --digest --format csv > digests.csv
@@ -55,6 +58,19 @@ pub struct VerifyArgs {
     /// Seed of the operands
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
+
+    /// Independent matrix products a launch
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "counters", value_name = "N")]
+    pub batch: u64,
+
+    /// Elements by which every operand starts past an aligned address
+    #[arg(
+        long,
+        default_value_t = 0,
+        conflicts_with = "counters",
+        value_name = "N"
+    )]
+    pub offset: u64,
 
     /// A short audit: a tenth of the sampling
     #[arg(long, conflicts_with_all = ["counters", "sizes"])]
@@ -96,7 +112,9 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
     if args.counters {
         return counters::run(args, verbosity, out);
     }
-    let plan: Vec<(KernelId, Vec<Size>)> = kernels(&args.kernels)?
+    let ids = kernels(&args.kernels)?;
+    let form = FormArgs::of_batch(args.batch, &ids)?;
+    let plan: Vec<(KernelId, Vec<Size>)> = ids
         .into_iter()
         .map(|id| {
             let text = args
@@ -119,9 +137,14 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
     let mut sheet = Sheet::new(DIGESTS.to_vec());
     let mut failed = 0;
     for (id, sizes) in plan {
-        let forms = match args.digest {
-            true => vec![Form::default()],
-            false => Form::of(id.kernel(), &info),
+        let forms = match (args.digest, form.batch) {
+            (true, _) => vec![form],
+            (false, 1) => Form::of(id.kernel(), &info),
+            (false, batch) => {
+                let forms = Form::of(id.kernel(), &info).into_iter();
+                let single = forms.filter(|form| form.batch == 1);
+                single.map(|form| Form { batch, ..form }).collect()
+            }
         };
         let mut cases: Vec<(Size, Form)> = sizes
             .iter()
@@ -152,7 +175,7 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
                     seed: args.seed,
                     data: Data::Random,
                 };
-                let checked = checks::check(device, &problem, args.digest)?;
+                let checked = checks::check(device, &problem, args.offset, args.digest)?;
                 if args.digest {
                     sheet.push(digest_row(&problem, &info, &checked));
                 }

@@ -62,16 +62,18 @@ pub fn chart(rows: &[&Row]) -> Result<Chart, FigureError> {
     })
 }
 
-/// Rows of each kernel, of each device where there are several.
+/// Rows of each kernel, of each device where there are several; batches apart.
 fn kernels<'a>(rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
     let several = rows.iter().any(|row| row.device != rows[0].device);
     let mut kernels: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in rows {
-        let name = if several {
-            format!("{} on {}", row.kernel, row.device)
-        } else {
-            row.kernel.clone()
-        };
+        let mut name = row.kernel.clone();
+        if row.batch > 1 {
+            name.push_str(" batched");
+        }
+        if several {
+            name.push_str(&format!(" on {}", row.device));
+        }
         match kernels.iter_mut().find(|(known, _)| *known == name) {
             Some((_, of_kernel)) => of_kernel.push(row),
             None => kernels.push((name, vec![row])),
@@ -92,7 +94,8 @@ fn rungs(index: usize, kernel: &str, rows: &[&Row]) -> (String, Vec<Bar>) {
     sizes.sort_by(|a, b| trace::size(b).total_cmp(&trace::size(a)));
     let has = |variant: &str, size: &Row| {
         let same = |row: &&&Row| {
-            row.variant == variant && (row.m, row.n, row.k) == (size.m, size.n, size.k)
+            let sides = |row: &Row| (row.m, row.n, row.k, row.batch);
+            row.variant == variant && sides(row) == sides(size)
         };
         rows.iter().rev().find(same).copied()
     };
@@ -123,7 +126,7 @@ fn rungs(index: usize, kernel: &str, rows: &[&Row]) -> (String, Vec<Bar>) {
         };
         let size = match common {
             Some(_) => String::new(),
-            None => format!(" · N = {}", trace::size_label(row)),
+            None => format!(" · N = {}", trace::full_size_label(row)),
         };
         Bar {
             name: row.variant.clone(),
@@ -139,7 +142,7 @@ fn rungs(index: usize, kernel: &str, rows: &[&Row]) -> (String, Vec<Bar>) {
     });
     let bars = bars.collect();
     let heading = match common {
-        Some(size) => format!("{kernel}, N = {}", trace::size_label(size)),
+        Some(size) => format!("{kernel}, N = {}", trace::full_size_label(size)),
         None => kernel.to_owned(),
     };
     (heading, bars)

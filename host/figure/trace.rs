@@ -21,9 +21,12 @@ pub struct Group<'a> {
 
 /// What tells traces apart, in the order in which it is named.
 const PARTS: usize = 9;
+/// Which of them is the batch.
+const BATCH: usize = 5;
 /// Which of them is the cache state.
 const CACHE: usize = 7;
 
+/// What tells the trace of a row apart, but for the batch.
 fn parts(row: &Row) -> [String; PARTS] {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     [
@@ -33,16 +36,49 @@ fn parts(row: &Row) -> [String; PARTS] {
         text(&row.storage),
         row.beta
             .map_or(String::new(), |beta| format!("beta {beta}")),
-        // One trace, though a batch that fills the card is another number at every size.
-        if row.batch > 1 {
-            "batched".to_owned()
-        } else {
-            String::new()
-        },
+        String::new(),
         format!("{:?} data", row.data).to_lowercase(),
         cache_name(row.cache).to_owned(),
         row.device.clone(),
     ]
+}
+
+/// The same, with the batch of a trace of batches. One batch that grows as its products shrink
+/// (`--batch auto`) is one trace, `batched`; batches that were measured at the same size are one
+/// each.
+fn keys(rows: &[&Row]) -> Vec<[String; PARTS]> {
+    let side_by_side = |row: &Row, other: &Row| {
+        other.batch > 1
+            && other.batch != row.batch
+            && (other.m, other.n, other.k) == (row.m, row.n, row.k)
+    };
+    let mut batches: HashMap<[String; PARTS], Vec<&Row>> = HashMap::new();
+    for &row in rows.iter().filter(|row| row.batch > 1) {
+        batches.entry(parts(row)).or_default().push(row);
+    }
+    let told_apart = |of_one: &[&Row]| {
+        let same = of_one.iter().all(|row| row.batch == of_one[0].batch);
+        let mut sizes: HashMap<_, &Row> = HashMap::new();
+        same || of_one.iter().any(|row| {
+            let first = sizes.entry((row.m, row.n, row.k)).or_insert(row);
+            side_by_side(row, first)
+        })
+    };
+    let told_apart: HashMap<&[String; PARTS], bool> = batches
+        .iter()
+        .map(|(key, of_one)| (key, told_apart(of_one)))
+        .collect();
+    let key = |row: &&Row| {
+        let mut key = parts(row);
+        if row.batch > 1 {
+            key[BATCH] = match told_apart.get(&key) {
+                Some(true) => format!("batch {}", row.batch),
+                _ => "batched".to_owned(),
+            };
+        }
+        key
+    };
+    rows.iter().map(key).collect()
 }
 
 /// A part of a trace's key as its name has it: a device by its letter.
@@ -54,15 +90,15 @@ fn word(key: &[String; PARTS], part: usize, devices: &[&str]) -> String {
     }
 }
 
-/// Whether a part of a trace's key is in its name: kernel and variant always; cache state and
-/// device where any two traces differ; the others where two of the same variant do.
+/// Whether a part of a trace's key is in its name: kernel, variant and batch always; cache state
+/// and device where any two traces differ; the others where two of the same variant do.
 fn named(keys: &[[String; PARTS]], key: &[String; PARTS], part: usize) -> bool {
     const EVERYWHERE: [usize; 2] = [CACHE, PARTS - 1];
     let differs = keys
         .iter()
         .filter(|other| EVERYWHERE.contains(&part) || other[..2] == key[..2])
         .any(|other| other[part] != key[part]);
-    !key[part].is_empty() && (part < 2 || differs)
+    !key[part].is_empty() && (part < 2 || part == BATCH || differs)
 }
 
 /// `cold` or `warm`.
@@ -81,8 +117,7 @@ pub fn groups<'a>(rows: &[&'a Row]) -> Vec<Group<'a>> {
     let devices = super::select::devices(rows.iter().copied());
     let mut order: Vec<([String; PARTS], Vec<&Row>)> = Vec::new();
     let mut places: HashMap<[String; PARTS], usize> = HashMap::new();
-    for row in rows {
-        let key = parts(row);
+    for (row, key) in rows.iter().zip(keys(rows)) {
         let place = *places.entry(key.clone()).or_insert_with(|| {
             order.push((key, Vec::new()));
             order.len() - 1
@@ -94,7 +129,7 @@ pub fn groups<'a>(rows: &[&'a Row]) -> Vec<Group<'a>> {
     order
         .into_iter()
         .map(|(key, mut rows)| {
-            rows.sort_by_key(|row| (extent(row), row.m, row.n, row.k));
+            rows.sort_by_key(|row| (extent(row), row.m, row.n, row.k, row.batch));
             let words = (0..PARTS).filter(|part| named(&keys, &key, *part));
             let name = words
                 .map(|part| word(&key, part, &devices))
@@ -118,13 +153,12 @@ pub fn groups<'a>(rows: &[&'a Row]) -> Vec<Group<'a>> {
         .collect()
 }
 
-/// Number of multiply-adds or elements, by which sizes are ordered.
+/// Number of multiply-adds of a product, or elements, by which sizes are ordered.
 fn extent(row: &Row) -> u128 {
     let side = |side: Option<u64>| u128::from(side.unwrap_or(1));
-    let volume = side(row.m)
+    side(row.m)
         .saturating_mul(u128::from(row.n))
-        .saturating_mul(side(row.k));
-    volume.saturating_mul(u128::from(row.batch.max(1)))
+        .saturating_mul(side(row.k))
 }
 
 /// N as a number: the elements of a vector kernel, the side of a square GEMM, for another GEMM
@@ -159,6 +193,15 @@ pub fn n_label(row: &Row) -> String {
     }
 }
 
+/// The size and, of a batch, how many products: `64, batch 32768`.
+#[must_use]
+pub fn full_size_label(row: &Row) -> String {
+    match row.batch {
+        0 | 1 => size_label(row),
+        batch => format!("{}, batch {batch}", size_label(row)),
+    }
+}
+
 /// Operations a second, if the kernel has operations.
 #[must_use]
 pub fn flop_rate(row: &Row) -> Option<f64> {
@@ -177,7 +220,7 @@ pub fn rate_interval(row: &Row, rate: f64) -> Option<(f64, f64)> {
 /// A point in one line, for the pointer.
 #[must_use]
 pub fn tip(name: &str, row: &Row) -> String {
-    let mut text = format!("{name}, N = {}", size_label(row));
+    let mut text = format!("{name}, N = {}", full_size_label(row));
     let mut add = |part: String| {
         text.push_str("; ");
         text.push_str(&part);
@@ -232,12 +275,37 @@ mod tests {
     }
 
     #[test]
-    fn batches_of_every_size_are_one_trace_beside_single_problems() {
-        let mut rows = [16, 32, 16, 32].map(|n| row("sgemm", n, Cache::Cold));
-        (rows[2].batch, rows[3].batch) = (64, 16);
-        let groups = groups(&rows.iter().collect::<Vec<_>>());
-        let names: Vec<&str> = groups.iter().map(|g| g.name.as_str()).collect();
-        assert_eq!(names, ["sgemm v", "sgemm v batched"]);
+    fn batches_are_traces_of_their_own() {
+        let of = |n, batch| Row {
+            batch,
+            ..row("sgemm", n, Cache::Cold)
+        };
+        let names = |rows: &[Row]| -> Vec<(String, usize)> {
+            groups(&rows.iter().collect::<Vec<_>>())
+                .into_iter()
+                .map(|group| (group.name, group.rows.len()))
+                .collect()
+        };
+        let named = |names: &[(&str, usize)]| -> Vec<(String, usize)> {
+            names
+                .iter()
+                .map(|&(name, rows)| (name.to_owned(), rows))
+                .collect()
+        };
+        // As many products as fill the card, beside single ones.
+        let auto = [of(64, 1), of(128, 1), of(64, 400), of(128, 100)];
+        assert_eq!(
+            names(&auto),
+            named(&[("sgemm v", 2), ("sgemm v batched", 2)])
+        );
+        let fixed = [of(64, 8), of(128, 8)];
+        assert_eq!(names(&fixed), named(&[("sgemm v batch 8", 2)]));
+        let both = [of(64, 8), of(128, 8), of(64, 9)];
+        assert_eq!(
+            names(&both),
+            named(&[("sgemm v batch 8", 2), ("sgemm v batch 9", 1)])
+        );
+        assert_eq!(full_size_label(&of(64, 400)), "64, batch 400");
     }
 
     #[test]

@@ -103,6 +103,14 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// The device's error; [`DeviceError::Unsupported`] for a size that does not fit in 64 bits.
     pub fn new(device: &'a mut dyn Device, problem: Problem) -> Result<Self> {
+        Self::at(device, problem, 0)
+    }
+
+    /// As [`Bench::new`], with operands that start `offset` elements past an aligned address.
+    ///
+    /// # Errors
+    /// As [`Bench::new`].
+    pub fn at(device: &'a mut dyn Device, problem: Problem, offset: u64) -> Result<Self> {
         let specs = problem
             .kernel
             .kernel()
@@ -110,11 +118,22 @@ impl<'a> Bench<'a> {
             .map_err(|error| DeviceError::Unsupported(error.to_string()))?;
         let mut operands = Vec::with_capacity(specs.len());
         for spec in &specs {
-            let bytes = spec.elements * spec.element.bytes() + 2 * spec.guard_bytes();
+            let before = offset
+                .checked_mul(spec.element.bytes())
+                .and_then(|bytes| bytes.checked_add(spec.guard_bytes()));
+            let bytes = before
+                .and_then(|before| {
+                    before.checked_add(spec.elements * spec.element.bytes() + spec.guard_bytes())
+                })
+                .ok_or_else(|| {
+                    DeviceError::Unsupported(format!(
+                        "an offset of {offset} elements is more than 64 bits address"
+                    ))
+                })?;
             let buffer = device.alloc(bytes)?;
             operands.push(Region {
                 buffer,
-                offset: spec.guard_bytes(),
+                offset: bytes - spec.elements * spec.element.bytes() - spec.guard_bytes(),
                 elements: spec.elements,
                 element: spec.element,
             });
@@ -240,7 +259,8 @@ impl<'a> Bench<'a> {
             elements: GUARD_ELEMENTS,
             ..region
         };
-        [guard(0), guard(region.offset + region.bytes())]
+        let before = region.offset - self.specs[operand].guard_bytes();
+        [guard(before), guard(region.offset + region.bytes())]
     }
 
     /// Facts about the device.

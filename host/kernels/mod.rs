@@ -31,9 +31,32 @@ pub use bench::{Bench, OperandSpec, Role};
 pub use problem::{Data, Form, KernelId, Problem, Size, SizeKind};
 pub use verify::Check;
 
-use crate::device::{self, DeviceInfo, DeviceKind, Element};
+use crate::device::{self, DeviceInfo, DeviceKind, Element, Region};
 use crate::roofline::pipe::Pipe;
 use crate::roofline::work::{Work, WorkError};
+
+/// Bytes of the widest access of a thread to memory: operands that start on a multiple of it can
+/// be read and written that way.
+pub const ALIGNMENT: u64 = 16;
+
+/// The launch of a problem on the operands at hand.
+///
+/// # Errors
+/// Why it cannot be launched there.
+pub fn launch_on(
+    problem: &Problem,
+    info: &DeviceInfo,
+    operands: &[Region],
+) -> Result<Launch, String> {
+    let kernel = problem.kernel.kernel();
+    // Buffers are aligned to more than that.
+    let aligned = |region: &Region| region.offset.is_multiple_of(ALIGNMENT);
+    if operands.iter().all(aligned) {
+        kernel.launch(problem, info)
+    } else {
+        kernel.launch_unaligned(problem, info)
+    }
+}
 
 /// One step of a kernel's ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -260,6 +283,17 @@ pub trait Kernel: Sync {
     /// # Errors
     /// Why this size cannot be launched there.
     fn launch(&self, problem: &Problem, device: &DeviceInfo) -> Result<Launch, String>;
+
+    /// The launch where an operand starts anywhere, not only on [`ALIGNMENT`] bytes.
+    ///
+    /// # Errors
+    /// Why this size cannot be launched there: by default, because the kernel has no such launch.
+    fn launch_unaligned(&self, _: &Problem, _: &DeviceInfo) -> Result<Launch, String> {
+        Err(format!(
+            "{} takes operands that start on {ALIGNMENT} bytes; place them on a multiple of it",
+            self.id().name()
+        ))
+    }
 
     /// Launches that go before [`Kernel::launch`], in order, and count as part of the kernel: what
     /// prepares its operands in the scratch memory, which all of them share.

@@ -2,7 +2,7 @@
 //! multiply-adds, where it takes residuals.
 
 use crate::faulty::{Fault, NOT_FINITE, When, failure, problem, verify};
-use rooftrace::kernels::{Data, KernelId, Problem, Size};
+use rooftrace::kernels::{Data, Form, KernelId, Problem, Size};
 
 /// All sides different, none a multiple of a tile.
 const SMALL: (u64, u64, u64) = (67, 53, 129);
@@ -203,6 +203,70 @@ fn zeros_as_timed_data_do_not_hide_a_fault() {
             Fault::NothingWritten,
         ] {
             failure(&sgemm(shape, Data::Zeros), fault, When::Always);
+        }
+    }
+}
+
+/// Batches for both ways of the random pass, with sides that are no multiples of a vector.
+fn batches() -> [((u64, u64, u64), u64); 2] {
+    let batches = [((9, 13, 17), 40), ((31, 33, 65), 2100)];
+    let macs = |((m, n, k), batch): ((u64, u64, u64), u64)| m * n * k * batch;
+    assert!(macs(batches[0]) <= 1 << 27 && macs(batches[1]) > 1 << 27);
+    batches
+}
+
+fn batch(shape: (u64, u64, u64), batch: u64, data: Data) -> Problem {
+    Problem {
+        form: Form {
+            batch,
+            ..Form::default()
+        },
+        ..sgemm(shape, data)
+    }
+}
+
+#[test]
+fn a_sound_batch_passes() {
+    for (shape, count) in batches() {
+        for data in [Data::Random, Data::Integers, Data::Zeros] {
+            let check = verify(&batch(shape, count, data), Fault::None, When::Always);
+            assert_eq!(check.failure, None, "{shape:?} {count} {data:?}");
+        }
+    }
+}
+
+#[test]
+fn one_wrong_element_is_named_in_any_product_of_a_batch() {
+    for (shape @ (m, n, _), count) in batches() {
+        for when in PASSES {
+            for row in [0, m, (count / 2) * m + 3, count * m - 1] {
+                let fault = Fault::Off(row * n + 5, 1.0);
+                let reason = failure(&batch(shape, count, Data::Random), fault, when);
+                // By row, by row and column, or by the number of the element.
+                let names = [
+                    format!("row {row} "),
+                    format!("row {row}:"),
+                    format!("element ({row}, 5)"),
+                    format!("element {} ", row * n + 5),
+                ];
+                assert!(names.iter().any(|name| reason.contains(name)), "{reason}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_product_that_was_left_out_is_found() {
+    for (shape @ (m, n, _), count) in batches() {
+        for when in PASSES {
+            for product in [0, 1, count - 1] {
+                let fault = Fault::Untouched(product * m * n, m * n);
+                let reason = failure(&batch(shape, count, Data::Random), fault, when);
+                assert!(
+                    reason.contains("element") || reason.contains("row"),
+                    "{reason}"
+                );
+            }
         }
     }
 }

@@ -65,7 +65,7 @@ fn diagnosis(text: &str, target: Target, cases: &[&Case]) -> Option<String> {
             ..ptx(target)
         };
         let mut device = VmDevice::with(case.info.clone(), ptx).unwrap();
-        let mut bench = Bench::new(&mut device, case.problem.clone()).unwrap();
+        let mut bench = Bench::at(&mut device, case.problem.clone(), case.offset).unwrap();
         bench.fill(Data::Random).unwrap();
         let error = bench.run().err().map(|error| error.to_string());
         device.release_all();
@@ -109,15 +109,17 @@ fn break_each(from: &str, to: impl Fn(&str) -> Option<String>, expected: &[&str]
 
 #[test]
 fn a_barrier_that_is_missing_is_noticed() {
-    let found = break_each(
-        "bar.sync",
-        |_| Some("membar.cta".to_owned()),
-        &[
-            "data race in shared memory",
-            "asynchronous copy not waited for",
-        ],
-    );
-    assert!(found >= 4, "{found} barriers in all");
+    for (barrier, least) in [("bar.sync", 4), ("bar.warp.sync", 4)] {
+        let found = break_each(
+            barrier,
+            |_| Some("membar.cta".to_owned()),
+            &[
+                "data race in shared memory",
+                "asynchronous copy not waited for",
+            ],
+        );
+        assert!(found >= least, "{found} of {barrier} in all");
+    }
 }
 
 #[test]

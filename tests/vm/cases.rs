@@ -11,13 +11,18 @@ use std::collections::BTreeMap;
 pub struct Case {
     pub info: DeviceInfo,
     pub problem: Problem,
+    /// Elements by which the operands start past an aligned address.
+    pub offset: u64,
 }
 
 impl Case {
     /// The launch that the kernel plans there.
     pub fn launch(&self) -> Launch {
         let kernel = self.problem.kernel.kernel();
-        let launch = kernel.launch(&self.problem, &self.info);
+        let launch = match self.offset {
+            0 => kernel.launch(&self.problem, &self.info),
+            _ => kernel.launch_unaligned(&self.problem, &self.info),
+        };
         launch.unwrap_or_else(|error| panic!("{self}: {error}"))
     }
 
@@ -36,7 +41,8 @@ impl std::fmt::Display for Case {
         let units = info.units;
         write!(
             f,
-            "{kernel} {variant} {size} on {units} SMs with {shared} B"
+            "{kernel} {variant} {size}, batch {}, offset {}, on {units} SMs with {shared} B",
+            p.form.batch, self.offset
         )
     }
 }
@@ -50,6 +56,14 @@ fn sizes(kind: SizeKind) -> &'static str {
         SizeKind::Matrix => "1,17,64,3x5x7,1x1x300,65x33x40,129x65x70,130x260x36,40x44x200",
     }
 }
+
+/// Sizes of batches around the teams of small products, and some that take tiles: sides that are
+/// odd, so that only every other product starts on 16 bytes, and a k of several parts.
+const BATCHED: &str =
+    "16,4x12x20,3x5x7,32,20x28x40,17x31x33,64,40x36x72,33x63x67,65x9x13,72x136x40";
+
+/// Products of a batch: an odd number, and more than a block takes.
+const BATCH: u64 = 5;
 
 /// GPUs of few multiprocessors and less shared memory: other tiles are chosen there, and work that
 /// is shared out is cut elsewhere.
@@ -78,30 +92,53 @@ fn problem(kernel: KernelId, variant: &'static str, size: Size) -> Problem {
     }
 }
 
-/// Every kernel, variant and size on the GPU of the target, the cheapest first.
+/// Every kernel, variant and size on the GPU of the target, and batches on one that they fill, too;
+/// the cheapest first.
 pub fn plain(target: Target) -> Vec<Case> {
+    let (whole, few) = (describe(target), smaller(target).swap_remove(0));
     let mut cases: Vec<Case> = Vec::new();
     for id in KernelId::ALL {
         let kernel = id.kernel();
-        let info = describe(target);
-        for pipe in kernel.pipes(&info) {
-            for variant in kernel.variants_on_pipe(pipe, &info) {
+        for pipe in kernel.pipes(&whole) {
+            for variant in kernel.variants_on_pipe(pipe, &whole) {
+                let case = |info: &DeviceInfo, size, batch, offset| Case {
+                    info: info.clone(),
+                    problem: Problem {
+                        form: Form {
+                            batch,
+                            pipe: Some(pipe),
+                            ..Form::default()
+                        },
+                        ..problem(id, variant.name, size)
+                    },
+                    offset,
+                };
+                let sample = case(
+                    &whole,
+                    parse_sizes("8", kernel.size_kind()).unwrap()[0],
+                    1,
+                    1,
+                );
+                let any = kernel.launch_unaligned(&sample.problem, &whole).is_ok();
                 let text = match pipe == kernel.pipe() {
                     true => sizes(kernel.size_kind()),
                     // Around the turns of a tensor core's slices.
                     false => "1,4,11",
                 };
                 let sizes = parse_sizes(text, kernel.size_kind()).unwrap();
-                cases.extend(sizes.into_iter().map(|size| Case {
-                    info: info.clone(),
-                    problem: Problem {
-                        form: Form {
-                            pipe: Some(pipe),
-                            ..Form::default()
-                        },
-                        ..problem(id, variant.name, size)
-                    },
-                }));
+                cases.extend(sizes.iter().map(|&size| case(&whole, size, 1, 0)));
+                if kernel.batches() {
+                    let sizes_batched = parse_sizes(BATCHED, kernel.size_kind()).unwrap();
+                    for (info, offset) in [(&whole, 0), (&few, 0), (&few, 3)] {
+                        if offset == 0 || any {
+                            let all = sizes_batched.iter();
+                            cases.extend(all.map(|&size| case(info, size, BATCH, offset)));
+                        }
+                    }
+                }
+                if any {
+                    cases.extend(sizes.iter().map(|&size| case(&whole, size, 1, 1)));
+                }
             }
         }
     }
@@ -152,6 +189,7 @@ pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
                 let case = Case {
                     info: info.clone(),
                     problem: problem(id, variant, size),
+                    offset: 0,
                 };
                 let way = way(&case.launch(), stages);
                 let dearer = |known: &Case| known.cost() > case.cost();

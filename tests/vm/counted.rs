@@ -23,26 +23,41 @@ fn counts_and_models_agree_everywhere() {
                     SizeKind::Mixed => "4096@0,4096@40,1003@0.25,1003@15.75",
                 };
                 let info = device.info().clone();
+                // Batches of products for teams of every size, and for tiles.
+                let batched = match id {
+                    KernelId::Sgemm => "16x12x20,31,64x40x64,72",
+                    _ => "",
+                };
                 let on_pipe = |pipe| {
                     let variants = kernel.variants_on_pipe(pipe, &info).into_iter();
                     variants.map(move |variant| (variant, pipe))
                 };
                 for (variant, pipe) in kernel.pipes(&info).into_iter().flat_map(on_pipe) {
                     let text = if pipe == kernel.pipe() { text } else { "5" };
-                    for size in parse_sizes(text, kernel.size_kind()).unwrap() {
+                    let forms = [(text, 1), (batched, 6)].into_iter();
+                    let sizes: Vec<(Size, u64)> = forms
+                        .filter(|(text, _)| !text.is_empty())
+                        .flat_map(|(text, batch)| {
+                            let sizes = parse_sizes(text, kernel.size_kind()).unwrap();
+                            sizes.into_iter().map(move |size| (size, batch))
+                        })
+                        .collect();
+                    for (size, batch) in sizes {
                         let problem = Problem {
                             kernel: id,
                             variant: variant.name,
                             size,
                             form: Form {
                                 pipe: Some(pipe),
+                                batch,
                                 ..Form::default()
                             },
                             seed: 1,
                             data: Data::Random,
                         };
                         let counted = count(&mut device, &problem).unwrap();
-                        let place = format!("{} {} {pipe} {size}", id.name(), variant.name);
+                        let place =
+                            format!("{} {} {pipe} {size}, {batch}", id.name(), variant.name);
                         assert_eq!(counted.disagreements(), [""; 0], "{place}");
                         // The shipped kernels agree to the FLOP and to the byte.
                         assert_eq!(counted.unexplained_flops(), 0, "{place}");

@@ -5,11 +5,11 @@ mod broken;
 mod cases;
 mod counted;
 
-use cases::{plain, shared_out};
+use cases::{Case, plain, shared_out};
 use rooftrace::device::Device;
 use rooftrace::device::cuda::Ptx;
 use rooftrace::device::vm::{Target, VmDevice};
-use rooftrace::kernels::{Bench, Check, Problem};
+use rooftrace::kernels::{Bench, Check};
 use std::collections::BTreeSet;
 
 /// The embedded PTX of a target.
@@ -18,9 +18,9 @@ fn ptx(target: Target) -> Ptx {
 }
 
 /// Verifies as it is done on a GPU; an error of the device is a failed check.
-fn verify(device: &mut VmDevice, problem: &Problem) -> Check {
-    let verified = Bench::new(device, problem.clone())
-        .and_then(|mut bench| problem.kernel.kernel().verify(&mut bench));
+fn verify(device: &mut VmDevice, case: &Case) -> Check {
+    let verified = Bench::at(device, case.problem.clone(), case.offset)
+        .and_then(|mut bench| case.problem.kernel.kernel().verify(&mut bench));
     device.release_all();
     verified.unwrap_or_else(|error| Check::failed(error.to_string()))
 }
@@ -37,7 +37,7 @@ fn verify_all(target: Target) {
         let (here, others) = cases.into_iter().partition(|case| case.info == info);
         let here: Vec<_> = here;
         for case in here {
-            let check = verify(&mut device, &case.problem);
+            let check = verify(&mut device, &case);
             assert_eq!(check.failure, None, "{case}");
             entries.insert(case.launch().entry);
         }

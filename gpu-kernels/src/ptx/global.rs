@@ -1,4 +1,4 @@
-//! 16-byte accesses to global memory (PTX ISA, "ld", "ld.global.nc", "st").
+//! 16-byte accesses to global memory (PTX ISA, "ld", "ld.global.nc", "st"), and prefetches.
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables, unused_mut, unused_assignments))]
 
 /// Four consecutive f32.
@@ -107,3 +107,15 @@ store!(
     /// Stores 16 bytes (`st.global.v4.f32`).
     store_v4, "st.global.v4.f32"
 );
+
+/// Asks for the 128 bytes around `p` to be brought into the L2 (`prefetch.global.L2`).
+///
+/// # Safety
+/// 4 readable bytes of global memory lie at `p`.
+#[inline(always)]
+pub unsafe fn prefetch_l2(p: *const f32) {
+    // SAFETY: the caller vouches for the address.
+    unsafe {
+        ptx!("prefetch.global.L2 [{0}];", in(reg64) p, options(nostack));
+    }
+}

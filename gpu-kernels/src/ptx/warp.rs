@@ -1,4 +1,4 @@
-//! Exchange between the threads of a warp (PTX ISA, "shfl.sync").
+//! Exchange and order between the threads of a warp (PTX ISA, "shfl.sync", "bar.warp.sync").
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_mut, unused_assignments))]
 
 /// The value of the warp's first lane (`shfl.sync.idx`).
@@ -13,4 +13,15 @@ pub fn first(value: u32) -> u32 {
             out(reg32) of_first, in(reg32) value, options(nostack));
     }
     of_first
+}
+
+/// Waits for every lane of the warp; orders their accesses to memory (`bar.warp.sync`).
+///
+/// To be called where all lanes of the warp are together.
+#[inline(always)]
+pub fn sync() {
+    // SAFETY: orders accesses; makes none of its own.
+    unsafe {
+        ptx!("bar.warp.sync 0xffffffff;", options(nostack));
+    }
 }

@@ -1,8 +1,9 @@
 //! The entries of the pipelined tiles: one for each shape, and one more of each for a B or C
 //! whose rows are not aligned to 16 bytes.
 
-use super::tile::{Operands, Schedule, Shape, run};
-use crate::params::{FLAT, SMALL, SQUARE, TileShape, VECTOR_ELEMENTS, WIDE, WIDE_ANY};
+use super::Operands;
+use super::tile::{Schedule, Shape, run};
+use crate::params::{FLAT, NARROW, SMALL, SQUARE, TileShape, VECTOR_ELEMENTS, WIDE, WIDE_ANY};
 
 /// Defines the entry of a shape, with its accesses to B and C `VEC` elements wide.
 macro_rules! tile_kernels {
@@ -53,6 +54,10 @@ tile_kernels! {
     sgemm_square: Square = SQUARE, VECTOR_ELEMENTS;
     /// Narrow products, any alignment.
     sgemm_square_any: SquareAny = SQUARE, 1;
+    /// Deep narrow products.
+    sgemm_narrow: Narrow = NARROW, VECTOR_ELEMENTS;
+    /// Deep narrow products, any alignment.
+    sgemm_narrow_any: NarrowAny = NARROW, 1;
     /// Small products.
     sgemm_small: Small = SMALL, VECTOR_ELEMENTS;
     /// Small products, any alignment.

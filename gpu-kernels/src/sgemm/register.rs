@@ -1,6 +1,6 @@
 //! 8 x 8 elements of C for each thread, in registers: 64 FMAs for 16 loads from shared memory.
 
-use super::tile_origin;
+use super::{Operands, square_tile};
 use crate::gpu::{fma, thread};
 use crate::params::{REGISTER_BLOCK, REGISTER_DEPTH, REGISTER_THREAD, REGISTER_TILE};
 use crate::ptx::shared;
@@ -23,12 +23,14 @@ kernel! {
     /// Elements outside A or B are loaded as zeros, so the inner loop needs no edges.
     ///
     /// # Safety
-    /// Row-major `a` (m x k), `b` (k x n) and `c` (m x n); `c` overlaps neither of the others;
+    /// Row-major `a` (m x k), `b` (k x n) and `c` (m x n), those of a batch one behind the other;
+    /// `c` overlaps neither of the others;
     /// launched with `REGISTER_SHARED_BYTES` of dynamic shared memory.
     pub unsafe fn sgemm_register(
         a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32,
     ) {
-        let (row0, col0) = tile_origin(thread::block_idx_x(), n, REGISTER_TILE);
+        let operands = Operands { a, b, c, m, n, k };
+        let (Operands { a, b, c, .. }, row0, col0) = square_tile(operands, REGISTER_TILE);
         let t = thread::thread_idx_x();
         let across = REGISTER_TILE / REGISTER_THREAD;
         let (ty, tx) = (t / across * REGISTER_THREAD, t % across * REGISTER_THREAD);

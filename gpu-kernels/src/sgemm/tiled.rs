@@ -1,6 +1,6 @@
 //! One thread for one element of C, tiles of A and B shared through shared memory.
 
-use super::tile_origin;
+use super::{Operands, square_tile};
 use crate::gpu::{fma, thread};
 use crate::params::TILED_TILE;
 use crate::ptx::shared;
@@ -18,12 +18,14 @@ kernel! {
     /// Elements outside A or B are loaded as zeros, so the inner loop needs no edges.
     ///
     /// # Safety
-    /// Row-major `a` (m x k), `b` (k x n) and `c` (m x n); `c` overlaps neither of the others;
+    /// Row-major `a` (m x k), `b` (k x n) and `c` (m x n), those of a batch one behind the other;
+    /// `c` overlaps neither of the others;
     /// launched with `TILED_SHARED_BYTES` of dynamic shared memory.
     pub unsafe fn sgemm_tiled(
         a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32,
     ) {
-        let (row0, col0) = tile_origin(thread::block_idx_x(), n, TILED_TILE);
+        let operands = Operands { a, b, c, m, n, k };
+        let (Operands { a, b, c, .. }, row0, col0) = square_tile(operands, TILED_TILE);
         let (ty, tx) = (thread::thread_idx_y(), thread::thread_idx_x());
         let (row, col) = (row0 + ty as usize, col0 + tx as usize);
         let (m, n, k) = (m as usize, n as usize, k as usize);

@@ -60,10 +60,28 @@ impl FormArgs {
                 OutTypeArg::Bf16 => Element::Bf16,
             }),
         };
-        for id in kernels {
-            given.check(*id)?;
-        }
+        given.check_all(kernels)?;
         Ok(given)
+    }
+
+    /// Products a launch alone, for commands that know no other form.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`]: a kernel that takes no batches.
+    pub fn of_batch(batch: u64, kernels: &[KernelId]) -> Result<Form, CliError> {
+        let given = FormArgs {
+            batch: Some(Batch::Count(batch)),
+            ..FormArgs::default()
+        };
+        given.check_all(kernels)?;
+        Ok(Form {
+            batch,
+            ..Form::default()
+        })
+    }
+
+    fn check_all(&self, kernels: &[KernelId]) -> Result<(), CliError> {
+        kernels.iter().try_for_each(|id| self.check(*id))
     }
 
     fn check(&self, id: KernelId) -> Result<(), CliError> {

@@ -190,6 +190,10 @@ impl View {
             (None, Some(fmas)) => format!("{}@{}", row.n, intensity::of(fmas)),
             _ => row.n.to_string(),
         };
+        let size = match row.batch {
+            0 | 1 => size,
+            batch => format!("{size} *{batch}"),
+        };
         let check = match row.status {
             Status::Ok if row.is_steady_state() => "ok, steady state".to_owned(),
             Status::Ok => "ok".to_owned(),

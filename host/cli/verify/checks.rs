@@ -26,12 +26,18 @@ pub(super) struct Checked {
     pub(super) fingerprint: Option<Fingerprint>,
 }
 
-/// Checks one problem, if it fits in the device's memory.
+/// Checks one problem, if it fits in the device's memory, on operands that start `offset`
+/// elements past an aligned address.
 ///
 /// # Errors
 /// The device is lost; every other error is an outcome.
-pub(super) fn check(device: &mut dyn Device, problem: &Problem, digest: bool) -> Result<Checked> {
-    let checked = run(device, problem, digest);
+pub(super) fn check(
+    device: &mut dyn Device,
+    problem: &Problem,
+    offset: u64,
+    digest: bool,
+) -> Result<Checked> {
+    let checked = run(device, problem, offset, digest);
     device.release_all();
     let unchecked = |outcome| Checked {
         outcome,
@@ -48,7 +54,7 @@ pub(super) fn check(device: &mut dyn Device, problem: &Problem, digest: bool) ->
     }
 }
 
-fn run(device: &mut dyn Device, problem: &Problem, digest: bool) -> Result<Checked> {
+fn run(device: &mut dyn Device, problem: &Problem, offset: u64, digest: bool) -> Result<Checked> {
     let needed = bench::bytes_needed(problem, device.info())
         .map_err(|error| DeviceError::Unsupported(error.to_string()))?;
     let free = device.free_bytes()?;
@@ -59,7 +65,7 @@ fn run(device: &mut dyn Device, problem: &Problem, digest: bool) -> Result<Check
             free,
         });
     }
-    let mut bench = Bench::new(device, problem.clone())?;
+    let mut bench = Bench::at(device, problem.clone(), offset)?;
     // Every kernel's last run is the one on random data.
     let check = problem.kernel.kernel().verify(&mut bench)?;
     Ok(Checked {

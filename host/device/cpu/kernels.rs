@@ -84,19 +84,20 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
         KernelId::Sgemm => {
             let [a, b, c] = device.operands(operands)?;
             let (m, n, k) = problem.matrix();
-            let (m, n, k) = (m as usize, n as usize, k as usize);
-            matmul(
-                MatMut::from_row_major_slice_mut(c, m, n),
-                Accum::Add,
-                MatRef::from_row_major_slice(a, m, k),
-                MatRef::from_row_major_slice(b, k, n),
-                1.0,
-                if workers == 1 {
-                    Par::Seq
-                } else {
-                    Par::rayon(workers)
-                },
-            );
+            let sides = [m as usize, n as usize, k as usize];
+            if problem.form.batch == 1 {
+                let all = match workers {
+                    1 => Par::Seq,
+                    _ => Par::rayon(workers),
+                };
+                add_product(a, b, c, sides, all);
+            } else {
+                let [m, n, k] = sides;
+                c.par_chunks_mut(m * n)
+                    .zip(a.par_chunks(m * k))
+                    .zip(b.par_chunks(k * n))
+                    .for_each(|((c, a), b)| add_product(a, b, c, sides, Par::Seq));
+            }
         }
         KernelId::GemmBf16 | KernelId::GemmTf32 | KernelId::GemmMixed => {
             return Err(DeviceError::Unsupported(format!(
@@ -106,6 +107,18 @@ pub(super) fn run(device: &mut CpuDevice, problem: &Problem, operands: &[Region]
         }
     }
     Ok(())
+}
+
+/// C = A @ B + C, row-major, with sides m, n, k.
+fn add_product(a: &[f32], b: &[f32], c: &mut [f32], [m, n, k]: [usize; 3], par: Par) {
+    matmul(
+        MatMut::from_row_major_slice_mut(c, m, n),
+        Accum::Add,
+        MatRef::from_row_major_slice(a, m, k),
+        MatRef::from_row_major_slice(b, k, n),
+        1.0,
+        par,
+    );
 }
 
 /// Elements of each worker's part.

@@ -7,7 +7,7 @@ use crate::device::Element;
 use cust::sys::CUstream;
 use libloading::Library;
 use std::error::Error;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_int, c_longlong, c_void};
 
 /// Names under which the library is installed, the newest first.
 #[cfg(windows)]
@@ -46,6 +46,26 @@ type Sgemm = unsafe extern "C" fn(
     c_int,
     *const f32,
     *mut f32,
+    c_int,
+) -> Status;
+type SgemmStridedBatched = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const f32,
+    *const f32,
+    c_int,
+    c_longlong,
+    *const f32,
+    c_int,
+    c_longlong,
+    *const f32,
+    *mut f32,
+    c_int,
+    c_longlong,
     c_int,
 ) -> Status;
 
@@ -120,6 +140,7 @@ pub(super) struct Cublas {
     saxpy: Saxpy,
     sgemm: Sgemm,
     gemm_ex: GemmEx,
+    sgemm_strided_batched: SgemmStridedBatched,
     destroy: Destroy,
     /// Its version, as in `13.1.0`.
     pub(super) version: String,
@@ -153,10 +174,18 @@ impl Cublas {
             )
         };
         // SAFETY: as above.
-        let (saxpy, sgemm, gemm_ex, destroy): (Saxpy, Sgemm, GemmEx, Destroy) = unsafe {
+        let (saxpy, sgemm, sgemm_strided_batched, gemm_ex, destroy): (
+            Saxpy,
+            Sgemm,
+            SgemmStridedBatched,
+            GemmEx,
+            Destroy,
+        ) = unsafe {
             (
                 symbol(&library, c"cublasSaxpy_v2").ok_or_else(|| lacks("cublasSaxpy"))?,
                 symbol(&library, c"cublasSgemm_v2").ok_or_else(|| lacks("cublasSgemm"))?,
+                symbol(&library, c"cublasSgemmStridedBatched")
+                    .ok_or_else(|| lacks("cublasSgemmStridedBatched"))?,
                 symbol(&library, c"cublasGemmStridedBatchedEx")
                     .ok_or_else(|| lacks("cublasGemmStridedBatchedEx"))?,
                 symbol(&library, c"cublasDestroy_v2").ok_or_else(|| lacks("cublasDestroy"))?,
@@ -177,6 +206,7 @@ impl Cublas {
             saxpy,
             sgemm,
             gemm_ex,
+            sgemm_strided_batched,
             destroy,
             version: version(number),
             _library: library,
@@ -231,6 +261,50 @@ impl Cublas {
             )
         };
         done("cublasSgemm", status)
+    }
+
+    /// Puts `batch` products as of [`Cublas::sgemm`] on the stream, their operands one behind the
+    /// other.
+    ///
+    /// # Errors
+    /// The library's status.
+    ///
+    /// # Safety
+    /// The addresses are those of `batch` times m x k, k x n and m x n f32 in the memory of the
+    /// device.
+    pub(super) unsafe fn sgemm_batch(
+        &self,
+        [m, n, k]: [c_int; 3],
+        batch: c_int,
+        [a, b, c]: [u64; 3],
+    ) -> Result<(), String> {
+        let one = 1f32;
+        let stride =
+            |rows: c_int, columns: c_int| c_longlong::from(rows) * c_longlong::from(columns);
+        // SAFETY: the caller vouches for the addresses; the scalars are read during the call.
+        let status = unsafe {
+            (self.sgemm_strided_batched)(
+                self.handle,
+                AS_IT_LIES,
+                AS_IT_LIES,
+                n,
+                m,
+                k,
+                &one,
+                b as *const f32,
+                n,
+                stride(k, n),
+                a as *const f32,
+                k,
+                stride(m, k),
+                &one,
+                c as *mut f32,
+                n,
+                stride(m, n),
+                batch,
+            )
+        };
+        done("cublasSgemmStridedBatched", status)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::library::LibraryCall;
 use super::{CudaDevice, Ptx, call, driver, tensor_map};
 use crate::device::{DeviceError, LaunchFacts, Region, Result};
-use crate::kernels::{Argument, Launch, Place, Problem, TensorMap};
+use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, launch_on};
 use cust::function::{Function, FunctionAttribute};
 use cust::memory::DeviceBuffer;
 use cust::module::Module;
@@ -102,7 +102,7 @@ impl CudaDevice {
             .kernel()
             .preparation(problem, &self.info)
             .map_err(DeviceError::Unsupported)?;
-        shapes.push(self.shape(problem)?);
+        shapes.push(self.shape(problem, operands)?);
         let bytes = shapes.iter().map(|launch| launch.scratch_bytes).max();
         let scratch = self.scratch(bytes.unwrap_or(0))?;
         let launches = shapes
@@ -182,13 +182,9 @@ impl CudaDevice {
             .map_or(0, |buffer| buffer.as_device_ptr().as_raw()))
     }
 
-    /// The launch shape of a problem on this device.
-    fn shape(&self, problem: &Problem) -> Result<Launch> {
-        problem
-            .kernel
-            .kernel()
-            .launch(problem, &self.info)
-            .map_err(DeviceError::Unsupported)
+    /// The launch shape of a problem on these operands.
+    fn shape(&self, problem: &Problem, operands: &[Region]) -> Result<Launch> {
+        launch_on(problem, &self.info, operands).map_err(DeviceError::Unsupported)
     }
 
     /// Opts in to shared memory above 48 KiB.
@@ -293,7 +289,7 @@ impl CudaDevice {
 
     /// Grid, block, registers, shared memory and occupancy of a problem's launch.
     pub(super) fn facts_of(&self, problem: &Problem) -> Result<LaunchFacts> {
-        let launch = self.shape(problem)?;
+        let launch = self.shape(problem, &[])?;
         let function = self.function(launch.entry)?;
         self.opt_in(&function, &launch)?;
         let attribute = |name| {

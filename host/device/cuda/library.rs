@@ -16,9 +16,10 @@ pub(super) enum LibraryCall {
     Saxpy { n: c_int, x: u64, y: u64 },
     /// cuBLAS's product of bfloat16.
     Gemm(GemmCall),
-    /// cuBLAS's C = A @ B + C: m, n, k and the addresses of A, B, C.
+    /// cuBLAS's C = A @ B + C: m, n, k, the number of products and the addresses of A, B, C.
     Sgemm {
         sides: [c_int; 3],
+        batch: c_int,
         operands: [u64; 3],
     },
 }
@@ -45,7 +46,7 @@ impl CudaDevice {
         let int = |value: u64| {
             c_int::try_from(value).map_err(|_| {
                 DeviceError::Unsupported(format!(
-                    "cuBLAS takes at most {} a side, not {value}",
+                    "cuBLAS takes at most {} a side and products a batch, not {value}",
                     c_int::MAX
                 ))
             })
@@ -65,6 +66,7 @@ impl CudaDevice {
                 let (m, n, k) = problem.matrix();
                 LibraryCall::Sgemm {
                     sides: [int(m)?, int(n)?, int(k)?],
+                    batch: int(problem.form.batch)?,
                     operands: [address(0), address(1), address(2)],
                 }
             }
@@ -111,9 +113,20 @@ impl CudaDevice {
                     .saxpy(n, SCALAR, x, y)
                     .map_err(failed("cublasSaxpy")),
                 LibraryCall::Gemm(call) => cublas()?.gemm(call).map_err(failed("cublasGemmEx")),
-                LibraryCall::Sgemm { sides, operands } => cublas()?
+                LibraryCall::Sgemm {
+                    sides,
+                    batch: 1,
+                    operands,
+                } => cublas()?
                     .sgemm(sides, operands)
                     .map_err(failed("cublasSgemm")),
+                LibraryCall::Sgemm {
+                    sides,
+                    batch,
+                    operands,
+                } => cublas()?
+                    .sgemm_batch(sides, batch, operands)
+                    .map_err(failed("cublasSgemmStridedBatched")),
             }
         }
     }

@@ -18,7 +18,7 @@ use super::{
     Buffer, CacheState, Device, DeviceError, DeviceInfo, Element, Fill, LaunchFacts, Region,
     Result, Telemetry, narrow, widen,
 };
-use crate::kernels::{Argument, Launch, Place, Problem, TensorMap};
+use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, launch_on};
 use ptx_vm::{Arg, Machine, Memory, Module, Options, Ptr, Report, Swizzle, TENSOR_MAP_BYTES};
 
 /// Elements that are filled at a time: 256 KiB.
@@ -96,7 +96,7 @@ impl VmDevice {
             .kernel()
             .preparation(problem, &self.info)
             .map_err(DeviceError::Unsupported)?;
-        shapes.push(self.shape(problem)?);
+        shapes.push(self.shape(problem, operands)?);
         for region in operands {
             let ptr = self.pointer(*region);
             self.memory.open_only(ptr, region.bytes()).map_err(failed)?;
@@ -125,13 +125,9 @@ impl VmDevice {
         Ok(report)
     }
 
-    /// The launch, if it fits.
-    fn shape(&self, problem: &Problem) -> Result<Launch> {
-        let launch = problem
-            .kernel
-            .kernel()
-            .launch(problem, &self.info)
-            .map_err(DeviceError::Unsupported)?;
+    /// The launch on these operands, if it fits.
+    fn shape(&self, problem: &Problem, operands: &[Region]) -> Result<Launch> {
+        let launch = launch_on(problem, &self.info, operands).map_err(DeviceError::Unsupported)?;
         if launch.shared_bytes > self.machine.max_shared_bytes {
             return Err(DeviceError::Unsupported(format!(
                 "{} needs {} bytes of shared memory a block; {} has {}",
@@ -309,7 +305,7 @@ impl Device for VmDevice {
     }
 
     fn launch_facts(&mut self, problem: &Problem) -> Result<LaunchFacts> {
-        let launch = self.shape(problem)?;
+        let launch = self.shape(problem, &[])?;
         let [x, y] = launch.block;
         Ok(LaunchFacts {
             grid: Some(launch.grid.to_string()),

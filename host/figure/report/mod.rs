@@ -137,7 +137,7 @@ fn verdicts(out: &mut String, rows: &[Row], measured: &[&Row]) {
 }
 
 fn best_point(name: &str, row: &Row) -> String {
-    let mut text = format!("{name}: best at N = {}", trace::size_label(row));
+    let mut text = format!("{name}: best at N = {}", trace::full_size_label(row));
     if let Some(fraction) = row.fraction_of_roof {
         let _ = write!(text, ", {} % of its roof", significant(100.0 * fraction, 3));
     }

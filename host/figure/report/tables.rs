@@ -58,7 +58,7 @@ fn cells(row: &Row) -> [String; 11] {
     [
         row.kernel.clone(),
         row.variant.clone(),
-        trace::size_label(row),
+        trace::full_size_label(row),
         trace::cache_name(row.cache).to_owned(),
         unit(row.time_median_s, "s"),
         percent(row.time_rel_noise),

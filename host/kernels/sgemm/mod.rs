@@ -1,23 +1,32 @@
-//! `sgemm`: C = A @ B + C, fp32, row-major.
+//! `sgemm`: C = A @ B + C, fp32, row-major; one product, or a batch of products of one size.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `tiles` | which pipelined tiles, and how they are shared out: by a cost model |
+//! | `products` | for batches of small products: which team of threads computes a whole one |
+//! | `surplus` | FLOPs beyond the work model |
+//! | `check` | verification |
 
-mod check;
+mod products;
 mod surplus;
 mod tiles;
 
+use super::gemm::check::{self, Arithmetic, Unit};
 use super::{
     Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, Role,
     SizeKind, Surplus, Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
-use crate::roofline::work::{self, Work, WorkError};
+use crate::roofline::storage::Storage;
+use crate::roofline::work::{self, GemmShape, GemmStorage, Work, WorkError};
 use gpu_kernels::params::{
     NAIVE_TILE, REGISTER_BLOCK, REGISTER_SHARED_BYTES, REGISTER_TILE, TILED_SHARED_BYTES,
-    TILED_TILE,
+    TILED_TILE, VECTOR_ELEMENTS,
 };
 
 /// The kernel `sgemm`.
 ///
-/// Verified twice, see [`check`](self): exactly on small integers, and on the data that is
+/// Verified twice, see [`check`]: exactly on small integers, and on the data that is
 /// timed within a probabilistic bound. The error is absolute, per element of C.
 pub struct Sgemm;
 
@@ -41,7 +50,7 @@ const CUDA: [Variant; 5] = [
     Variant {
         name: "auto",
         summary: "tile and shares chosen for the shape, tiles cut along k so that no \
-                  multiprocessor idles",
+                  multiprocessor idles; of a batch of small products each to a team of threads",
     },
 ];
 
@@ -65,6 +74,10 @@ impl Kernel for Sgemm {
 
     fn betas(&self) -> &'static [bool] {
         &[true]
+    }
+
+    fn batches(&self) -> bool {
+        true
     }
 
     fn variants(&self, device: DeviceKind) -> &'static [Variant] {
@@ -106,7 +119,11 @@ impl Kernel for Sgemm {
 
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
         let (m, n, k) = problem.matrix();
-        work::sgemm(m, n, k)
+        let batch = problem.form.batch;
+        work::gemm(
+            GemmShape { m, n, k, batch },
+            GemmStorage::uniform(Storage::F32, true),
+        )
     }
 
     fn operands(&self, problem: &Problem, _: &DeviceInfo) -> Result<Vec<OperandSpec>, WorkError> {
@@ -114,6 +131,7 @@ impl Kernel for Sgemm {
         let operand = |name, role, rows: u64, columns: u64| {
             let elements = rows
                 .checked_mul(columns)
+                .and_then(|one| one.checked_mul(problem.form.batch))
                 .filter(|&e| e <= u64::MAX / 8)
                 .ok_or_else(|| WorkError::Overflow {
                     kernel: "sgemm",
@@ -135,50 +153,11 @@ impl Kernel for Sgemm {
     }
 
     fn launch(&self, problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
-        let (m, n, k) = problem.matrix();
-        let side = |value: u64| {
-            u32::try_from(value)
-                .ok()
-                .filter(|&v| v <= i32::MAX as u32)
-                .ok_or_else(|| format!("a side of {value} is more than the {} it takes", i32::MAX))
-        };
-        let (m32, n32, k32) = (side(m)?, side(n)?, side(k)?);
-        let operands = [
-            Argument::Operand(0),
-            Argument::Operand(1),
-            Argument::Operand(2),
-            Argument::U32(m32),
-            Argument::U32(n32),
-            Argument::U32(k32),
-        ];
-        if let Some(choice) = choice(problem, info) {
-            return pipelined(&choice, &operands);
-        }
-        let (entry, tile, block, shared_bytes) = match problem.variant {
-            "naive" => ("sgemm_naive", NAIVE_TILE, [NAIVE_TILE; 2], 0),
-            "register" => (
-                "sgemm_register",
-                REGISTER_TILE,
-                [REGISTER_BLOCK, 1],
-                REGISTER_SHARED_BYTES,
-            ),
-            // The pipelined kernels come here with sides beyond their 32-bit offsets.
-            _ => (
-                "sgemm_tiled",
-                TILED_TILE,
-                [TILED_TILE; 2],
-                TILED_SHARED_BYTES,
-            ),
-        };
-        let blocks = m.div_ceil(u64::from(tile)) * n.div_ceil(u64::from(tile));
-        Ok(Launch {
-            entry,
-            grid: stream::grid(blocks)?,
-            block,
-            shared_bytes,
-            scratch_bytes: 0,
-            arguments: operands.to_vec(),
-        })
+        launch(problem, Products::of(problem, true), info)
+    }
+
+    fn launch_unaligned(&self, problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
+        launch(problem, Products::of(problem, false), info)
     }
 
     fn library(&self) -> Option<Library> {
@@ -186,39 +165,158 @@ impl Kernel for Sgemm {
     }
 
     fn verify(&self, bench: &mut Bench<'_>) -> device::Result<Check> {
-        check::verify(bench)
+        let arithmetic = Arithmetic {
+            unit: Unit::Fp32,
+            seen: |value| value,
+        };
+        check::verify(bench, arithmetic)
     }
 }
 
-/// How a pipelined variant shares out the product, if one fits; `None` for the other variants.
-fn choice(problem: &Problem, info: &DeviceInfo) -> Option<tiles::Choice> {
-    let (m, n, k) = problem.matrix();
-    match problem.variant {
-        "async" => tiles::whole([m, n, k], info),
-        "auto" => tiles::choose([m, n, k], info),
+/// The products of a launch, as far as the choice of a kernel depends on them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Products {
+    /// m, n, k of each.
+    sides: [u64; 3],
+    /// How many.
+    batch: u64,
+    /// Whether A, B and C start on 16 bytes.
+    aligned: bool,
+}
+
+impl Products {
+    fn of(problem: &Problem, aligned: bool) -> Self {
+        let (m, n, k) = problem.matrix();
+        Products {
+            sides: [m, n, k],
+            batch: problem.form.batch,
+            aligned,
+        }
+    }
+
+    /// Whether every row of matrices with so many columns starts on 16 bytes, in every product.
+    fn vectors(&self, columns: u64) -> bool {
+        self.aligned && columns.is_multiple_of(u64::from(VECTOR_ELEMENTS))
+    }
+
+    /// Bytes of C that are read and written.
+    fn c_bytes(&self) -> f64 {
+        8.0 * self.sides[0] as f64 * self.sides[1] as f64 * self.batch as f64
+    }
+}
+
+/// A kernel that was chosen by its cost.
+enum Choice {
+    /// Pipelined tiles.
+    Tiles(tiles::Choice),
+    /// Teams that compute whole products.
+    Teams(products::Choice),
+}
+
+/// How `async` and `auto` share out the products, if they fit; `None` for the other variants.
+fn choice(variant: &str, products: Products, info: &DeviceInfo) -> Option<Choice> {
+    match variant {
+        "async" => tiles::whole(products, info).map(Choice::Tiles),
+        "auto" => {
+            let (tiles, teams) = (
+                tiles::choose(products, info),
+                products::choose(products, info),
+            );
+            match (tiles, teams) {
+                (Some(tiles), Some(teams)) if tiles.cycles < teams.cycles => {
+                    Some(Choice::Tiles(tiles))
+                }
+                (_, Some(teams)) => Some(Choice::Teams(teams)),
+                (tiles, None) => tiles.map(Choice::Tiles),
+            }
+        }
         _ => None,
     }
 }
 
-/// The launch of a pipelined kernel.
-fn pipelined(choice: &tiles::Choice, operands: &[Argument]) -> Result<Launch, String> {
-    let word = |value: u64| {
+/// The launch of a variant.
+fn launch(problem: &Problem, products: Products, info: &DeviceInfo) -> Result<Launch, String> {
+    let [m, n, _] = products.sides;
+    let side = |value: u64| {
         u32::try_from(value)
+            .ok()
+            .filter(|&v| v <= i32::MAX as u32)
             .map(Argument::U32)
-            .map_err(|_| format!("a share of {value} k tiles is more than a block counts"))
+            .ok_or_else(|| format!("a side of {value} is more than the {} it takes", i32::MAX))
     };
-    let schedule = [
-        word(choice.waves)?,
-        word(choice.share)?,
-        word(choice.extra)?,
-        Argument::Scratch,
+    let mut arguments = vec![
+        Argument::Operand(0),
+        Argument::Operand(1),
+        Argument::Operand(2),
     ];
+    for value in products.sides {
+        arguments.push(side(value)?);
+    }
+    match choice(problem.variant, products, info) {
+        Some(Choice::Tiles(choice)) => return pipelined(&choice, arguments),
+        Some(Choice::Teams(choice)) => return teams(&choice, products.batch, arguments),
+        None => {}
+    }
+    let (entry, tile, block, shared_bytes) = match problem.variant {
+        "naive" => ("sgemm_naive", NAIVE_TILE, [NAIVE_TILE; 2], 0),
+        "register" => (
+            "sgemm_register",
+            REGISTER_TILE,
+            [REGISTER_BLOCK, 1],
+            REGISTER_SHARED_BYTES,
+        ),
+        // The pipelined kernels come here with sides beyond their 32-bit offsets.
+        _ => (
+            "sgemm_tiled",
+            TILED_TILE,
+            [TILED_TILE; 2],
+            TILED_SHARED_BYTES,
+        ),
+    };
+    let tiles = m.div_ceil(u64::from(tile)) * n.div_ceil(u64::from(tile));
+    Ok(Launch {
+        entry,
+        grid: stream::grid(tiles.saturating_mul(products.batch))?,
+        block,
+        shared_bytes,
+        scratch_bytes: 0,
+        arguments,
+    })
+}
+
+/// The launch of a pipelined kernel.
+fn pipelined(choice: &tiles::Choice, mut arguments: Vec<Argument>) -> Result<Launch, String> {
+    for value in [choice.waves, choice.share, choice.extra] {
+        arguments.push(Argument::U32(u32::try_from(value).map_err(|_| {
+            format!("a share of {value} k tiles is more than a block counts")
+        })?));
+    }
+    arguments.push(Argument::Scratch);
     Ok(Launch {
         entry: choice.entry,
         grid: stream::grid(choice.grid)?,
         block: [choice.shape.threads(), 1],
         shared_bytes: choice.shape.shared_bytes(),
         scratch_bytes: choice.scratch_bytes(),
-        arguments: operands.iter().copied().chain(schedule).collect(),
+        arguments,
+    })
+}
+
+/// The launch of a kernel whose teams compute whole products.
+fn teams(
+    choice: &products::Choice,
+    batch: u64,
+    mut arguments: Vec<Argument>,
+) -> Result<Launch, String> {
+    let batch = u32::try_from(batch)
+        .map_err(|_| format!("a batch of {batch} is more than the {} it takes", u32::MAX))?;
+    arguments.push(Argument::U32(batch));
+    Ok(Launch {
+        entry: choice.entry,
+        grid: stream::grid(choice.grid)?,
+        block: [choice.shape.threads(), 1],
+        shared_bytes: choice.shape.shared_bytes(),
+        scratch_bytes: 0,
+        arguments,
     })
 }

@@ -1,39 +1,57 @@
-//! FLOPs of a matrix product beyond 2 M N K.
+//! FLOPs of matrix products beyond 2 M N K.
 
-use super::choice;
+use super::{Choice, Products, choice};
 use crate::device::DeviceInfo;
 use crate::kernels::{Problem, Surplus};
-use gpu_kernels::params::{REGISTER_DEPTH, REGISTER_TILE, TILED_TILE};
+use gpu_kernels::params::{ProductShape, REGISTER_DEPTH, REGISTER_TILE, TILED_TILE};
 
 /// What a variant executes beyond the model.
 ///
 /// `naive` multiplies nothing but elements of the matrices. The others fill their tiles up with
 /// zeros and multiply them too. `naive` and `tiled` start their sums from C; the others start from
-/// 0 and add C at the end, one FLOP an element, and where blocks share a tile, its partial sums
-/// are stored and added up with one FLOP an element each.
+/// 0 and add C at the end, one FLOP an element, and where blocks share a tile, its partial sums are
+/// stored and added up with one FLOP an element each. Teams add 0 to C before and to the
+/// sums behind the product.
 pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
-    let (m, n, k) = problem.matrix();
+    let products = Products::of(problem, true);
+    let (batch, [m, n, k]) = (products.batch, products.sides);
     let padding = |[tile_m, tile_n, tile_k]: [u32; 3]| {
         let padded = |side: u64, tile: u32| side.next_multiple_of(tile.into());
-        2 * (padded(m, tile_m) * padded(n, tile_n) * padded(k, tile_k) - m * n * k)
+        2 * batch * (padded(m, tile_m) * padded(n, tile_n) * padded(k, tile_k) - m * n * k)
     };
-    if let Some(choice) = choice(problem, info) {
-        let shape = choice.shape;
-        let area = u64::from(shape.m) * u64::from(shape.n);
-        let covered = m.next_multiple_of(shape.m.into()) * n.next_multiple_of(shape.n.into());
-        let depth = k.div_ceil(shape.k.into());
-        return Surplus {
-            padding: padding([shape.m, shape.n, shape.k]),
-            overhead: m * n + 2 * area * choice.partial_sums(depth),
-            // Adding to elements outside C, before it is decided what is stored.
-            avoidable: covered - m * n,
-        };
+    match choice(problem.variant, products, info) {
+        Some(Choice::Tiles(choice)) => {
+            let shape = choice.shape;
+            let area = u64::from(shape.m) * u64::from(shape.n);
+            let covered = m.next_multiple_of(shape.m.into()) * n.next_multiple_of(shape.n.into());
+            let depth = k.div_ceil(shape.k.into());
+            return Surplus {
+                padding: padding([shape.m, shape.n, shape.k]),
+                overhead: batch * m * n + 2 * area * choice.partial_sums(depth),
+                // Adding to elements outside C, before it is decided what is stored.
+                avoidable: batch * (covered - m * n),
+            };
+        }
+        Some(Choice::Teams(choice)) => {
+            let ProductShape {
+                m: rows,
+                n: columns,
+                ..
+            } = choice.shape;
+            let covered = m.next_multiple_of(rows.into()) * n.next_multiple_of(columns.into());
+            return Surplus {
+                padding: padding([rows, columns, 1]),
+                overhead: 2 * batch * m * n,
+                avoidable: 2 * batch * (covered - m * n),
+            };
+        }
+        None => {}
     }
     match problem.variant {
         "naive" => Surplus::default(),
         "register" => Surplus {
             padding: padding([REGISTER_TILE, REGISTER_TILE, REGISTER_DEPTH]),
-            overhead: m * n,
+            overhead: batch * m * n,
             avoidable: 0,
         },
         _ => Surplus {

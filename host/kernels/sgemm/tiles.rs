@@ -3,17 +3,18 @@
 //! The model counts cycles of a multiprocessor. Its constants were fitted to runs of every
 //! choice on an H200; they need only put the choices in order.
 
+use super::Products;
 use crate::device::DeviceInfo;
 use gpu_kernels::params::{
-    FLAT, SCRATCH_COUNTERS, SMALL, SQUARE, TileShape, VECTOR_ELEMENTS, WIDE, WIDE_ANY,
+    FLAT, NARROW, SCRATCH_COUNTERS, SMALL, SQUARE, TileShape, WIDE, WIDE_ANY,
 };
 
 /// A pipelined kernel.
 #[derive(Debug, PartialEq)]
 pub struct Tile {
-    /// Entry and shape where n is a multiple of four.
+    /// Entry and shape where all rows of B and C start on 16 bytes.
     aligned: (&'static str, TileShape),
-    /// Entry and shape for any n.
+    /// Entry and shape for any n and any address.
     any: (&'static str, TileShape),
     /// Part of the FMA peak that it reaches when every multiprocessor is full; with half the
     /// blocks, which hide less of each other's latencies, it is less by the root of two.
@@ -21,7 +22,7 @@ pub struct Tile {
 }
 
 /// The pipelined kernels, the one for the largest products first.
-pub const TILES: [Tile; 4] = [
+pub const TILES: [Tile; 5] = [
     Tile {
         aligned: ("sgemm_wide", WIDE),
         any: ("sgemm_wide_any", WIDE_ANY),
@@ -38,6 +39,11 @@ pub const TILES: [Tile; 4] = [
         efficiency: 0.62,
     },
     Tile {
+        aligned: ("sgemm_narrow", NARROW),
+        any: ("sgemm_narrow_any", NARROW),
+        efficiency: 0.68,
+    },
+    Tile {
         aligned: ("sgemm_small", SMALL),
         any: ("sgemm_small_any", SMALL),
         efficiency: 0.50,
@@ -45,17 +51,17 @@ pub const TILES: [Tile; 4] = [
 ];
 
 /// FMAs of a multiprocessor in a cycle.
-const FMAS_PER_CYCLE: f64 = 128.0;
+pub const FMAS_PER_CYCLE: f64 = 128.0;
 /// Bytes that a multiprocessor's share of the memory system moves in a cycle.
-const BYTES_PER_CYCLE: f64 = 18.0;
+pub const BYTES_PER_CYCLE: f64 = 18.0;
 /// Cycles until the first k tile has arrived, and from the last FMA to the last store.
-const START_CYCLES: f64 = 4000.0;
+pub const START_CYCLES: f64 = 4000.0;
 /// Cycles that a cut tile waits for its parts to become visible.
 const GATHER_CYCLES: f64 = 5000.0;
 /// Cycles that it takes longer for each part.
 const PART_CYCLES: f64 = 700.0;
 /// Part of the time for C that blocks on one multiprocessor don't hide for each other.
-const EXPOSED: f64 = 0.5;
+pub const EXPOSED: f64 = 0.5;
 /// Most parts that a tile is cut into on purpose.
 const MOST_PARTS: u64 = 16;
 /// Shared memory of a block that the device keeps for itself, in bytes.
@@ -79,7 +85,7 @@ pub struct Choice {
     /// Blocks that take one k tile more.
     pub extra: u64,
     /// Cycles, by the model.
-    cycles: f64,
+    pub cycles: f64,
 }
 
 impl Choice {
@@ -110,13 +116,20 @@ impl Choice {
     }
 }
 
-/// A product on a device, for one tile.
+/// Blocks of an entry that a multiprocessor holds: those that its registers leave room for, if
+/// their shared memory fits.
+pub fn resident(blocks_per_sm: u32, shared_bytes: u32, info: &DeviceInfo) -> u32 {
+    let shared = info.shared_bytes_per_block.unwrap_or(LEAST_SHARED_BYTES);
+    let fit = (shared + RESERVED_SHARED_BYTES) / (shared_bytes + RESERVED_SHARED_BYTES);
+    blocks_per_sm.min(fit)
+}
+
+/// The products of a launch on a device, for one tile.
 struct Case<'a> {
     tile: &'a Tile,
     entry: &'static str,
     shape: TileShape,
-    /// m, n, k.
-    sides: [u64; 3],
+    products: Products,
     units: u64,
     /// Blocks that a multiprocessor holds.
     per_unit: u64,
@@ -124,35 +137,38 @@ struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// `None` if the tile does not fit on the device, or its 32-bit offsets not in the matrices.
-    fn new(tile: &'a Tile, sides: [u64; 3], info: &DeviceInfo) -> Option<Self> {
-        let [m, n, k] = sides;
-        let aligned = n.is_multiple_of(u64::from(VECTOR_ELEMENTS));
-        let (entry, shape) = if aligned { tile.aligned } else { tile.any };
-        let shared = info.shared_bytes_per_block.unwrap_or(LEAST_SHARED_BYTES);
-        let fit = (shared + RESERVED_SHARED_BYTES) / (shape.shared_bytes() + RESERVED_SHARED_BYTES);
-        let per_unit = shape.blocks_per_sm.min(fit);
+    fn new(tile: &'a Tile, products: Products, info: &DeviceInfo) -> Option<Self> {
+        let [m, n, k] = products.sides;
+        let (entry, shape) = match products.vectors(n) {
+            true => tile.aligned,
+            false => tile.any,
+        };
+        let per_unit = resident(shape.blocks_per_sm, shape.shared_bytes(), info);
         let offsets = 4 * (u64::from(shape.m) * k).max(u64::from(shape.k) * n);
-        let case = Case {
+        let tiles = m.div_ceil(u64::from(shape.m)) * n.div_ceil(u64::from(shape.n));
+        let tiles = tiles.checked_mul(products.batch)?;
+        let fits = per_unit > 0 && offsets <= u64::from(u32::MAX) && tiles <= i32::MAX as u64;
+        fits.then_some(Case {
             tile,
             entry,
             shape,
-            sides,
+            products,
             units: u64::from(info.units),
             per_unit: u64::from(per_unit),
-        };
-        let tiles = m.div_ceil(u64::from(shape.m)) * n.div_ceil(u64::from(shape.n));
-        let fits = per_unit > 0 && offsets <= u64::from(u32::MAX) && tiles <= i32::MAX as u64;
-        fits.then_some(case)
+        })
     }
 
+    /// Tiles of all products.
     fn tiles(&self) -> u64 {
-        self.sides[0].div_ceil(u64::from(self.shape.m))
-            * self.sides[1].div_ceil(u64::from(self.shape.n))
+        let [m, n, _] = self.products.sides;
+        m.div_ceil(u64::from(self.shape.m))
+            * n.div_ceil(u64::from(self.shape.n))
+            * self.products.batch
     }
 
     /// k tiles of one tile.
     fn depth(&self) -> u64 {
-        self.sides[2].div_ceil(u64::from(self.shape.k))
+        self.products.sides[2].div_ceil(u64::from(self.shape.k))
     }
 
     /// Every block one whole tile.
@@ -209,7 +225,7 @@ impl<'a> Case<'a> {
 
         let rounds = (blocks.div_ceil(self.per_unit) * (waves + u64::from(rest > 0))) as f64;
         let bandwidth = BYTES_PER_CYCLE * self.units as f64;
-        let c_bytes = 8.0 * self.sides[0] as f64 * self.sides[1] as f64;
+        let c_bytes = self.products.c_bytes();
         let exposed = if self.per_unit > 1 { EXPOSED } else { 1.0 };
         let mut cycles = multiply + exposed * (START_CYCLES * rounds + c_bytes / bandwidth);
         if rest > 0 && !rest.is_multiple_of(grid * self.depth()) {
@@ -225,10 +241,10 @@ impl<'a> Case<'a> {
 }
 
 /// The fastest choice, by the model; `None` if no tile fits.
-pub fn choose(sides: [u64; 3], info: &DeviceInfo) -> Option<Choice> {
+pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
     TILES
         .iter()
-        .filter_map(|tile| Case::new(tile, sides, info))
+        .filter_map(|tile| Case::new(tile, products, info))
         .flat_map(|case| {
             let shared: Vec<Choice> = case.shared().collect();
             shared.into_iter().chain([case.whole()])
@@ -237,20 +253,20 @@ pub fn choose(sides: [u64; 3], info: &DeviceInfo) -> Option<Choice> {
 }
 
 /// One whole tile of the largest shape that fits for each block.
-pub fn whole(sides: [u64; 3], info: &DeviceInfo) -> Option<Choice> {
+pub fn whole(products: Products, info: &DeviceInfo) -> Option<Choice> {
     TILES
         .iter()
-        .find_map(|tile| Case::new(tile, sides, info))
+        .find_map(|tile| Case::new(tile, products, info))
         .map(|case| case.whole())
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::device::DeviceKind;
 
     /// An H200 as far as the model looks at it.
-    fn h200() -> DeviceInfo {
+    pub fn h200() -> DeviceInfo {
         DeviceInfo {
             kind: DeviceKind::Cuda,
             name: "NVIDIA H200".to_owned(),
@@ -265,6 +281,15 @@ mod tests {
             shared_bytes_per_block: Some(227 * 1024),
             ptx_sha256: None,
             ptx_source: None,
+        }
+    }
+
+    /// One product on aligned operands.
+    fn one(sides: [u64; 3]) -> Products {
+        Products {
+            sides,
+            batch: 1,
+            aligned: true,
         }
     }
 
@@ -285,13 +310,17 @@ mod tests {
             [8192, 8192, 64],
             [16384, 16384, 16384],
         ] {
-            for tile in &TILES {
-                let case = Case::new(tile, sides, &h200()).unwrap();
+            for (tile, batch) in TILES.iter().flat_map(|tile| [(tile, 1), (tile, 7)]) {
+                let products = Products {
+                    batch,
+                    ..one(sides)
+                };
+                let case = Case::new(tile, products, &h200()).unwrap();
                 for choice in case.shared().chain([case.whole()]) {
                     assert_eq!(
                         handed_out(&choice, case.depth()),
                         case.tiles() * case.depth(),
-                        "{sides:?} {choice:?}"
+                        "{products:?} {choice:?}"
                     );
                 }
             }
@@ -300,20 +329,42 @@ mod tests {
 
     #[test]
     fn the_choices_are_those_that_were_fastest() {
-        let entry = |m, n, k| choose([m, n, k], &h200()).unwrap().entry;
+        let entry = |m, n, k| choose(one([m, n, k]), &h200()).unwrap().entry;
         assert_eq!(entry(256, 256, 256), "sgemm_small");
         assert_eq!(entry(512, 512, 512), "sgemm_small");
         assert_eq!(entry(1536, 1536, 1536), "sgemm_wide");
         assert_eq!(entry(4096, 4096, 4096), "sgemm_wide");
         assert_eq!(entry(4097, 4097, 4097), "sgemm_wide_any");
         assert_eq!(entry(8192, 8192, 64), "sgemm_flat");
-        assert_eq!(entry(4096, 64, 4096), "sgemm_square");
+        assert_eq!(entry(4096, 64, 4096), "sgemm_narrow");
         assert_eq!(entry(64, 8192, 512), "sgemm_square");
         // One wave of whole tiles that fills the card leaves nothing to share.
-        let choice = choose([2048; 3], &h200()).unwrap();
+        let choice = choose(one([2048; 3]), &h200()).unwrap();
         assert_eq!(
             (choice.entry, choice.grid, choice.share),
             ("sgemm_wide", 128, 0)
+        );
+    }
+
+    #[test]
+    fn operands_off_16_bytes_take_an_entry_for_any_address() {
+        let products = Products {
+            aligned: false,
+            ..one([4096; 3])
+        };
+        assert_eq!(choose(products, &h200()).unwrap().entry, "sgemm_wide_any");
+    }
+
+    #[test]
+    fn a_batch_that_fills_the_card_is_not_cut() {
+        let products = Products {
+            batch: 4096,
+            ..one([128; 3])
+        };
+        let choice = choose(products, &h200()).unwrap();
+        assert_eq!(
+            (choice.entry, choice.grid, choice.share),
+            ("sgemm_flat", 8192, 0)
         );
     }
 
@@ -323,12 +374,12 @@ mod tests {
             shared_bytes_per_block: Some(99 * 1024),
             ..h200()
         };
-        assert_ne!(choose([4096; 3], &info).unwrap().entry, "sgemm_wide");
-        assert_eq!(whole([4096; 3], &info).unwrap().entry, "sgemm_flat");
+        assert_ne!(choose(one([4096; 3]), &info).unwrap().entry, "sgemm_wide");
+        assert_eq!(whole(one([4096; 3]), &info).unwrap().entry, "sgemm_flat");
     }
 
     #[test]
     fn matrices_past_32_bit_offsets_are_refused() {
-        assert_eq!(choose([128, 4, 1 << 30], &h200()), None);
+        assert_eq!(choose(one([128, 4, 1 << 30]), &h200()), None);
     }
 }

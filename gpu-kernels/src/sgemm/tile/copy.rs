@@ -179,7 +179,7 @@ impl<S: Shape, const VEC: u32> Copier<S, VEC> {
                 while piece < Self::A_PIECES {
                     let (to, from) = self.a_piece(step, piece);
                     let inside = row0 + step * Self::A_STEP < m && column0 + piece * A_COLUMNS < k;
-                    let from = if inside { from } else { self.operands.a };
+                    let from = if inside { from } else { self.a };
                     copy_async::copy_4(to, from, if inside { 4 } else { 0 });
                     piece += 1;
                 }
@@ -193,7 +193,7 @@ impl<S: Shape, const VEC: u32> Copier<S, VEC> {
                 while piece < Self::B_PIECES {
                     let (to, from) = self.b_piece(step, piece);
                     let inside = row0 + step * Self::B_STEP < k && column0 + piece * Self::B_PIECE < n;
-                    let from = if inside { from } else { self.operands.b };
+                    let from = if inside { from } else { self.b };
                     if VEC == 4 {
                         copy_async::copy_16(to, from, if inside { 16 } else { 0 });
                     } else {

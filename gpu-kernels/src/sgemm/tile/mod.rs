@@ -30,29 +30,13 @@ mod segment;
 
 pub use schedule::{Schedule, run};
 
+use super::Operands;
 use crate::params::TileShape;
 
 /// A shape of tile, as a type.
 pub trait Shape {
     /// The shape.
     const TILE: TileShape;
-}
-
-/// The matrices of a product, row-major: C (m x n) = A (m x k) @ B (k x n) + C.
-#[derive(Clone, Copy)]
-pub struct Operands {
-    /// A.
-    pub a: *const f32,
-    /// B.
-    pub b: *const f32,
-    /// C.
-    pub c: *mut f32,
-    /// Rows of A and C.
-    pub m: u32,
-    /// Columns of B and C.
-    pub n: u32,
-    /// Columns of A, rows of B.
-    pub k: u32,
 }
 
 /// First row and column of a tile of C.

@@ -3,11 +3,35 @@
 use super::fragment::{column, first_element, row};
 use super::{Corner, Operands, Shape};
 use crate::gpu::thread;
-use crate::ptx::global::{Vec4, load_v4, store_v4};
+use crate::ptx::global::{Vec4, load_v4, prefetch_l2, store_v4};
 
 /// Rows of a thread that are read together before the first of them is written: enough loads
 /// in flight to hide one another.
 const ROWS_TOGETHER: usize = 4;
+
+/// Elements of 128 bytes, which the L2 reads together.
+const LINE: u32 = 32;
+
+/// Asks for the tile of C at `corner` to be brought into the L2, each thread of the block for its
+/// part.
+///
+/// # Safety
+/// C is readable.
+#[inline(always)]
+pub unsafe fn prefetch<S: Shape>(operands: Operands, corner: Corner) {
+    let Operands { c, m, n, .. } = operands;
+    let mut line = thread::thread_idx_x();
+    while line < S::TILE.m * S::TILE.n / LINE {
+        let row = corner.row + line / (S::TILE.n / LINE);
+        let column = corner.column + line % (S::TILE.n / LINE) * LINE;
+        if row < m && column < n {
+            let address = c.wrapping_add(row as usize * n as usize + column as usize);
+            // SAFETY: the element lies inside C.
+            unsafe { prefetch_l2(address) }
+        }
+        line += S::TILE.threads();
+    }
+}
 
 /// This thread's elements of a tile of C.
 pub struct Output<S, const VEC: u32> {

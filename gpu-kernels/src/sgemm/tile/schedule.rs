@@ -13,6 +13,10 @@ use crate::gpu::thread;
 use crate::params::{RASTER_ROWS, SCRATCH_COUNTERS};
 use crate::ptx::{device_wide, shared};
 
+/// Largest k at which C is asked for before the product: its way through the L2 is then not much
+/// longer than the product takes, and the tile ends without a trip to the memory.
+const PREFETCH_MOST_K: u32 = 512;
+
 /// The shares of the blocks of a launch.
 #[derive(Clone, Copy)]
 pub struct Schedule {
@@ -51,30 +55,33 @@ impl Schedule {
     }
 }
 
-/// The corner of tile `index`: down [`RASTER_ROWS`] rows of tiles, then one column on, so that
-/// the blocks that run together share rows of A and columns of B in the L2.
+/// The product to which tile `index` of the batch belongs, and its corner there: down
+/// [`RASTER_ROWS`] rows of tiles, then one column on, so that the blocks that run together share
+/// rows of A and columns of B in the L2.
 #[inline(always)]
-fn corner<S: Shape>(operands: Operands, index: u32) -> Corner {
+fn locate<S: Shape>(operands: Operands, index: u32) -> (Operands, Corner) {
     let (rows, columns) = (operands.m.div_ceil(S::TILE.m), operands.n.div_ceil(S::TILE.n));
-    let band = RASTER_ROWS * columns;
+    let (tiles, band) = (rows * columns, RASTER_ROWS * columns);
     // SAFETY: m, n >= 1: a launch without tiles has no blocks. Keeps panics out of the PTX.
-    unsafe { core::hint::assert_unchecked(band != 0) };
+    unsafe { core::hint::assert_unchecked(tiles != 0 && band != 0) };
+    let (product, index) = (index / tiles, index % tiles);
     let top = index / band * RASTER_ROWS;
     let height = if rows - top < RASTER_ROWS { rows - top } else { RASTER_ROWS };
     // SAFETY: the tile exists, so its band has at least one row.
     unsafe { core::hint::assert_unchecked(height != 0) };
     let inside = index % band;
-    Corner {
+    let corner = Corner {
         row: (top + inside % height) * S::TILE.m,
         column: inside / height * S::TILE.n,
-    }
+    };
+    (operands.of_product(product), corner)
 }
 
-/// What this block computes of C += A @ B.
+/// What this block computes of C += A @ B. The tiles of a batch are numbered product by product.
 ///
 /// # Safety
-/// The operands are row-major matrices of their sizes, k >= 1; `c` overlaps neither of the
-/// others. With `VEC` = 4, `b` and `c` are 16-byte aligned and n is a multiple of 4. The block
+/// The operands are row-major matrices of their sizes, those of a batch one behind the other,
+/// k >= 1; `c` overlaps neither of the others. With `VEC` = 4, `b` and `c` are 16-byte aligned and n is a multiple of 4. The block
 /// has the threads and the dynamic shared memory of the shape, and [`Schedule`] is that of
 /// the whole grid.
 #[inline(always)]
@@ -104,11 +111,14 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         } else {
             return;
         }
-        let corner = corner::<S>(operands, tile);
+        let (operands, corner) = locate::<S>(operands, tile);
         // SAFETY: as the caller vouches; the barrier stands between the last use of the shared
         // memory and the next. Tiles that are whole are this block's alone.
         unsafe {
             thread::sync_threads();
+            if operands.k <= PREFETCH_MOST_K && last - first == depth {
+                output::prefetch::<S>(operands, corner);
+            }
             let sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last);
             let output = output::Output::<S, VEC>::new(operands, corner);
             if first == 0 && last == depth {

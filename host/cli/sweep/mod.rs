@@ -91,6 +91,7 @@ pub(super) fn measure(
     }
     let out = request.destination(&info);
     let resume = match request.on_existing {
+    out.probe(request.on_existing)?;
         OnExisting::Append => record::resume(out.path(), request.format, &identity(&info))?,
         _ => Resume::default(),
     };

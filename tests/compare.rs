@@ -1,6 +1,7 @@
 //! What `compare` may and may not say about two files.
 
 use proptest::prelude::*;
+use rooftrace::measure::BETWEEN_CONTEXTS_S;
 use rooftrace::record::compare::DEFAULT_THRESHOLD;
 use rooftrace::record::{Cache, CompareError, Row, Status, Verdict, compare};
 
@@ -84,6 +85,45 @@ fn on_a_gpu_what_two_processes_may_differ_by_is_the_same() {
         verdict(&on_gpu(6.18e-4), &on_gpu(6.60e-4)).0,
         Verdict::Slower
     );
+}
+
+#[test]
+fn what_two_processes_may_differ_by_counts_once_whether_rows_state_it_or_are_older() {
+    let beyond = BETWEEN_CONTEXTS_S;
+    let noise = 0.001;
+    let older = |median: f64| Row {
+        compute_capability: Some("9.0".to_owned()),
+        time_rel_noise: Some(noise),
+        ..row(1, median, noise * median, Some(1e9))
+    };
+    let stating = |median: f64| Row {
+        time_ci95_low_s: Some(median - noise * median - beyond),
+        time_ci95_high_s: Some(median + noise * median + beyond),
+        ..older(median)
+    };
+    let close = |a: f64, b: f64| (a - b).abs() < 1e-15;
+    for row in [older(5e-6), stating(5e-6)] {
+        let (low, high) = row.sampling_interval().unwrap();
+        assert!(
+            close(low, 4.995e-6) && close(high, 5.005e-6),
+            "{low} {high}"
+        );
+    }
+    let old = 5e-6;
+    // The nearer ends of the samples' intervals part by the threshold and by just more or less
+    // than what two processes may differ by.
+    let edge = (old * (1.0 + noise) * (1.0 + DEFAULT_THRESHOLD) + beyond) / (1.0 - noise);
+    for (new, expected) in [
+        (old + 0.9 * beyond, Verdict::Same),
+        (edge * 0.999, Verdict::Ambiguous),
+        (edge * 1.001, Verdict::Slower),
+    ] {
+        for before in [older(old), stating(old)] {
+            for after in [older(new), stating(new)] {
+                assert_eq!(verdict(&before, &after).0, expected, "{new}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -441,6 +441,7 @@ impl Observer for Rows {
         Ok(())
     }
     fn neighbours(&mut self, _: &[u32]) {}
+    fn no_steady_state(&mut self, _: &Row) {}
     fn row(&mut self, row: &Row) -> Result<(), Stop> {
         self.0.push(row.clone());
         Ok(())

@@ -46,10 +46,10 @@ pub struct LlmArgs {
     #[arg(long, value_name = "PIPE", requires = "gpu")]
     pub pipe: Option<Pipe>,
     /// Memory bandwidth in byte/s, in place of the GPU's (default without --gpu: 10T)
-    #[arg(long, value_name = "BYTE/S", value_parser = quantity)]
+    #[arg(long, value_name = "BYTE/S", value_parser = rate)]
     pub bandwidth: Option<f64>,
     /// Arithmetic rate in FLOP/s, in place of the GPU's (default without --gpu: 1P)
-    #[arg(long, value_name = "FLOP/S", value_parser = quantity)]
+    #[arg(long, value_name = "FLOP/S", value_parser = rate)]
     pub flops: Option<f64>,
     /// Attention layers: with --heads and --head-dim, counts the KV cache and attention
     #[arg(long, value_name = "N", requires_all = ["heads", "head_dim"],
@@ -198,6 +198,14 @@ fn quantity(text: &str) -> Result<f64, String> {
                   (decimal)"
                 .to_owned(),
         ),
+    }
+}
+
+/// A [`quantity`] above 0.
+fn rate(text: &str) -> Result<f64, String> {
+    match quantity(text)? {
+        rate if rate > 0.0 => Ok(rate),
+        _ => Err("allowed: a rate above 0, such as 4.8T".to_owned()),
     }
 }
 

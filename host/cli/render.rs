@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::kernels::size::SizeError;
 use crate::roofline::db::{Database, LoadError, LookupError};
-use crate::roofline::llm::LlmError;
+use crate::roofline::llm::{Input, LlmError};
 use crate::roofline::model::ModelError;
 use crate::roofline::units::engineering;
 use crate::roofline::work::WorkError;
@@ -69,7 +69,7 @@ pub enum CommandError {
     #[error(transparent)]
     Size(#[from] SizeError),
     /// A language model's figure is out of range.
-    #[error("{0}")]
+    #[error("{flag}: {0}", flag = flag_of_input(.0.what))]
     Llm(#[from] LlmError),
     /// A flag's value or a combination of flags means nothing.
     #[error("{flag}: {problem}; allowed: {allowed}")]
@@ -90,6 +90,19 @@ fn flag_of(error: &LookupError) -> &'static str {
     match error {
         LookupError::NoPeak { .. } => "--pipe",
         _ => "--gpu",
+    }
+}
+
+/// The flag of `llm` that gives an input of its model.
+fn flag_of_input(input: Input) -> &'static str {
+    match input {
+        Input::Parameters => "--parameters",
+        Input::BytesPerParameter => "--bytes-per-parameter",
+        Input::DequantiseFlops => "--dequant-flops",
+        Input::KvBytes => "--kv-bytes",
+        Input::Batch => "--batch",
+        Input::Prompt => "--prompt",
+        Input::Acceptance => "--acceptance",
     }
 }
 

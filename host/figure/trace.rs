@@ -243,8 +243,12 @@ pub fn tip(name: &str, row: &Row) -> String {
     if let Some(seconds) = row.time_median_s {
         add(engineering(seconds, "s"));
     }
-    if let Some(noise) = row.time_rel_noise {
-        add(format!("± {} %", significant(100.0 * noise, 2)));
+    if let (Some(median), Some(low), Some(high)) =
+        (row.time_median_s, row.time_ci95_low_s, row.time_ci95_high_s)
+        && median > 0.0
+    {
+        let half = (high - low) / 2.0 / median;
+        add(format!("± {} %", significant(100.0 * half, 2)));
     }
     if let Some(intensity) = row.intensity_flop_per_byte {
         add(format!("{} FLOP/byte", significant(intensity, 4)));

@@ -16,15 +16,16 @@
 //! | neither | the medians differ by at most the factor 1 + F, or by what two processes may | the same |
 //! | neither | the medians differ by more | ambiguous: the intervals do not part |
 //!
-//! Intervals of times on a GPU are widened by [`PLACEMENT_S`] on either side: by so much the
-//! time of a launch differs from process to process, which no interval of one run contains.
+//! These are the intervals of the samples ([`Row::sampling_interval`]). On a GPU two of them must
+//! in addition part by [`Row::between_processes_s`]: by so much the time of a launch differs from
+//! one process to another. Rows state their interval with that on either side; between two rows
+//! it counts once, whether they state it or are older.
 //!
 //! Exchanging the files exchanges faster and slower, and a file compared with itself is the
 //! same throughout.
 
 use super::resume::PointKey;
 use super::row::{Row, Status};
-use crate::measure::PLACEMENT_S;
 use std::collections::{BTreeSet, HashMap};
 
 /// Smallest relative change that counts, unless another is given: the medians of two sweeps of
@@ -210,13 +211,13 @@ fn point<'a>(old: Option<&'a Row>, new: Option<&'a Row>, threshold: f64) -> Comp
     }
 }
 
-/// A median and its interval, in seconds or cycles.
+/// A median and the interval of its samples, in seconds or cycles.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     median: f64,
     interval: Option<(f64, f64)>,
     /// By how much another process may find more or less.
-    placement: f64,
+    beyond: f64,
 }
 
 impl Times {
@@ -225,16 +226,8 @@ impl Times {
         let median = row.time_median_s.filter(|&median| median > 0.0)?;
         (row.status == Status::Ok).then_some(Times {
             median,
-            // In order, whatever an edited file says.
-            interval: row
-                .time_ci95_low_s
-                .zip(row.time_ci95_high_s)
-                .map(|(low, high)| (low.min(high), low.max(high))),
-            placement: if row.compute_capability.is_some() {
-                PLACEMENT_S
-            } else {
-                0.0
-            },
+            interval: row.sampling_interval(),
+            beyond: row.between_processes_s(),
         })
     }
 
@@ -244,16 +237,16 @@ impl Times {
         Some(Times {
             median: self.median * clock,
             interval: self.interval.map(|(low, high)| (low * clock, high * clock)),
-            placement: self.placement * clock,
+            beyond: self.beyond * clock,
         })
     }
 
-    /// Whether this lies above `other` by more than the threshold, intervals and all. Without
-    /// an interval (below 6 samples) nothing can be said.
+    /// Whether this lies above `other` by more than the threshold and by more than two processes
+    /// may differ, intervals and all. Without an interval (below 6 samples) nothing can be said.
     fn above(self, other: Times, threshold: f64) -> bool {
         match (self.interval, other.interval) {
             (Some((low, _)), Some((_, high))) => {
-                low - self.placement > (high + other.placement) * (1.0 + threshold)
+                low > high * (1.0 + threshold) + self.beyond.max(other.beyond)
             }
             _ => false,
         }
@@ -266,7 +259,7 @@ impl Times {
         } else {
             (other.median, self.median)
         };
-        more <= less * (1.0 + threshold) || more - less <= self.placement + other.placement
+        more <= less * (1.0 + threshold) || more - less <= self.beyond.max(other.beyond)
     }
 }
 

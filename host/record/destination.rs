@@ -102,6 +102,33 @@ impl Destination {
     }
 }
 
+impl Destination {
+    /// Finds by trying whether the file can be written, and leaves everything as it was: a new
+    /// file is begun in its folder under a temporary name, one to be continued is opened and
+    /// locked, and either is let go again. For the moment before measuring, as the roofs are
+    /// known, and the file can be opened with them, only minutes later. A pipe or device is not
+    /// tried: its other end would see that it was opened.
+    ///
+    /// # Errors
+    /// [`RecordError::Unwritable`], [`RecordError::NoParent`], [`RecordError::DiskFull`],
+    /// [`RecordError::InUse`].
+    pub fn probe(&self, on_existing: OnExisting) -> Result<(), RecordError> {
+        let Self::File(path) = self else {
+            return Ok(());
+        };
+        match fs::metadata(path) {
+            Ok(found) if !found.is_file() => Ok(()),
+            Ok(_) if on_existing == OnExisting::Append => open_existing(path).map(drop),
+            _ => {
+                let (mut file, _) = begin(path)?;
+                // An empty file fits on a full disk.
+                file.write_all(b"\n")
+                    .map_err(|source| write_failure(path, 0, source))
+            }
+        }
+    }
+}
+
 /// Lower-case words of `text`, joined by single hyphens.
 fn slug(text: &str) -> String {
     text.to_lowercase()
@@ -139,13 +166,7 @@ pub(super) fn open_stream(path: &Path) -> Result<Option<Box<dyn Write + Send>>, 
 /// leaves neither half a file nor a destroyed one. The file comes back locked
 /// and open for writing.
 pub(super) fn create(path: &Path, content: &[u8], replace: bool) -> Result<File, RecordError> {
-    // Through a symbolic link it is the file behind it that is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let folder = parent_of(&target);
-    if folder == Path::new(DEFAULT_FOLDER) {
-        fs::create_dir_all(folder).map_err(|source| unwritable(path, source))?;
-    }
-    let mut file = new_file(folder).map_err(|source| unwritable(path, source))?;
+    let (mut file, target) = begin(path)?;
     file.write_all(content)
         .map_err(|source| write_failure(path, 0, source))?;
     // Before the file has its name, so that nobody can come in between.
@@ -161,6 +182,19 @@ pub(super) fn create(path: &Path, content: &[u8], replace: bool) -> Result<File,
         },
         _ => unwritable(path, failure.error),
     })
+}
+
+/// Begins the file `path` under a temporary name in its folder, which goes with the handle; the
+/// path is the one that it is to have.
+fn begin(path: &Path) -> Result<(NamedTempFile, PathBuf), RecordError> {
+    // Through a symbolic link it is the file behind it that is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let folder = parent_of(&target);
+    if folder == Path::new(DEFAULT_FOLDER) {
+        fs::create_dir_all(folder).map_err(|source| unwritable(path, source))?;
+    }
+    let file = new_file(folder).map_err(|source| unwritable(path, source))?;
+    Ok((file, target))
 }
 
 #[cfg(unix)]

@@ -29,6 +29,7 @@ mod envelope;
 mod error;
 mod finite;
 mod format;
+mod interval;
 mod json;
 mod output;
 pub mod read;

@@ -157,13 +157,15 @@ pub struct Row {
     /// Third quartile of the time of a launch, s.
     #[serde(with = "finite")]
     pub time_q3_s: Option<f64>,
-    /// Lower end of the median's 95 % confidence interval, s.
+    /// Lower end of the median's 95 % interval, s: that of the samples, and on a GPU below it by
+    /// as much as another process may find less ([`Row::between_processes_s`]).
     #[serde(with = "finite")]
     pub time_ci95_low_s: Option<f64>,
-    /// Upper end of the median's 95 % confidence interval, s.
+    /// Upper end of the median's 95 % interval, s, likewise.
     #[serde(with = "finite")]
     pub time_ci95_high_s: Option<f64>,
-    /// Half-width of that interval over the median, dimensionless.
+    /// Half-width of the interval of the samples alone over the median, dimensionless: what the
+    /// stopping rule looks at.
     #[serde(with = "finite")]
     pub time_rel_noise: Option<f64>,
     /// Whether the noise fell under its limit before the time ran out; of a

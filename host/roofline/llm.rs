@@ -7,6 +7,7 @@
 //! assumed to overlap perfectly and to run at peak, so it is a lower bound.
 
 use super::model::{Bound, Roofline};
+use std::fmt;
 
 /// FLOPs per parameter and token position: one fused multiply-add.
 pub const FLOPS_PER_PARAMETER: f64 = 2.0;
@@ -14,12 +15,45 @@ pub const FLOPS_PER_PARAMETER: f64 = 2.0;
 /// Far above any model, far below where a float's arithmetic overflows.
 const MAX_PARAMETERS: f64 = 1e18;
 
+/// What the model is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// [`Model::parameters`].
+    Parameters,
+    /// [`Model::bytes_per_parameter`].
+    BytesPerParameter,
+    /// [`Model::dequantise_flops`].
+    DequantiseFlops,
+    /// [`KvCache::bytes_per_element`].
+    KvBytes,
+    /// Sequences of a step.
+    Batch,
+    /// Tokens of a prompt.
+    Prompt,
+    /// [`Speculation::acceptance`].
+    Acceptance,
+}
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Input::Parameters => "the number of parameters",
+            Input::BytesPerParameter => "bytes per parameter",
+            Input::DequantiseFlops => "dequantisation FLOPs",
+            Input::KvBytes => "bytes per cached element",
+            Input::Batch => "the batch",
+            Input::Prompt => "the prompt",
+            Input::Acceptance => "the acceptance rate",
+        })
+    }
+}
+
 /// An input for which the model says nothing.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{what} is {given}; it must be {allowed}")]
 pub struct LlmError {
     /// Which input.
-    pub what: &'static str,
+    pub what: Input,
     /// Its value.
     pub given: f64,
     /// What it may be.
@@ -200,7 +234,7 @@ impl Model {
         if !(0.0..=1.0).contains(&a) {
             let allowed = "a probability from 0 to 1";
             return Err(LlmError {
-                what: "the acceptance rate",
+                what: Input::Acceptance,
                 given: a,
                 allowed,
             });
@@ -228,7 +262,7 @@ impl Model {
     /// [`LlmError`] for a parameter count, width, batch or prompt out of range.
     pub fn prefill(&self, batch: u64, prompt: u64, roofline: &Roofline) -> Result<Step, LlmError> {
         self.check(batch)?;
-        at_least_one("the prompt", prompt as f64)?;
+        at_least_one(Input::Prompt, prompt as f64)?;
         let (sequences, length) = (batch as f64, prompt as f64);
         let tokens = sequences * length;
         let mut flops = self.pass_flops(tokens);
@@ -273,19 +307,18 @@ impl Model {
         let parameters = self.parameters;
         if !(1.0..=MAX_PARAMETERS).contains(&parameters) {
             let allowed = "from 1 to 1e18";
-            let what = "the number of parameters";
             return Err(LlmError {
-                what,
+                what: Input::Parameters,
                 given: parameters,
                 allowed,
             });
         }
-        at_least_one("the batch", batch as f64)?;
+        at_least_one(Input::Batch, batch as f64)?;
         let width = self.bytes_per_parameter;
         if !(width.is_finite() && width > 0.0) {
             let allowed = "above 0, such as 2, 1 or 0.5";
             return Err(LlmError {
-                what: "bytes per parameter",
+                what: Input::BytesPerParameter,
                 given: width,
                 allowed,
             });
@@ -294,7 +327,7 @@ impl Model {
         if !(extra.is_finite() && extra >= 0.0) {
             let allowed = "0 or more";
             return Err(LlmError {
-                what: "dequantisation FLOPs",
+                what: Input::DequantiseFlops,
                 given: extra,
                 allowed,
             });
@@ -304,7 +337,7 @@ impl Model {
                 let given = kv.bytes_per_element;
                 let allowed = "above 0, such as 2 or 1";
                 Err(LlmError {
-                    what: "bytes per cached element",
+                    what: Input::KvBytes,
                     given,
                     allowed,
                 })
@@ -314,7 +347,7 @@ impl Model {
     }
 }
 
-fn at_least_one(what: &'static str, given: f64) -> Result<(), LlmError> {
+fn at_least_one(what: Input, given: f64) -> Result<(), LlmError> {
     if given.is_finite() && given >= 1.0 {
         Ok(())
     } else {

@@ -43,6 +43,11 @@ pub trait Observer {
     /// The sweep ends with what is returned here (a full disk, a closed pipe).
     fn row(&mut self, row: &Row) -> Result<(), Stop>;
 
+    /// The steady state of a point could not be measured, and the row with what a run before
+    /// measured of the point exists already. This row, which says why, is not handed on: it would
+    /// be a second one of the point, and a later run could not try again.
+    fn no_steady_state(&mut self, row: &Row);
+
     /// Whether this row exists already (a run that is resumed). What tells rows apart is
     /// [`crate::record::PointKey`].
     fn has(&self, row: &Row) -> bool;
@@ -89,6 +94,8 @@ pub struct Outcome {
     pub failed: usize,
     /// Points that a resumed file had already.
     pub resumed: usize,
+    /// Steady states that could not be measured, of points that a resumed file had already.
+    pub no_steady_state: usize,
     /// Where the time went.
     pub budget: Budget,
 }
@@ -166,6 +173,11 @@ pub fn run(
         };
         for mut row in rows {
             row::stamp(&mut row);
+            if row.status != Status::Ok && !wanted.burst() {
+                outcome.no_steady_state += 1;
+                observer.no_steady_state(&row);
+                continue;
+            }
             match row.status {
                 Status::Ok => outcome.ok += 1,
                 Status::Skipped => outcome.skipped += 1,

@@ -6,13 +6,13 @@ use super::visit::{Baseline, Found, Measured};
 use super::{Plan, Point};
 use crate::device::{DeviceInfo, LaunchFacts, Throttle};
 use crate::kernels::{Check, Size, bench};
-use crate::measure::{Measurement, PLACEMENT_S};
+use crate::measure::Measurement;
 use crate::record::{Bound, Row, Status};
 use crate::roofline::model;
 use crate::roofline::work::Work;
 
-/// Part of a time from which [`PLACEMENT_S`] is worth a note.
-const PLACEMENT_MATTERS: f64 = 0.01;
+/// Part of a time from which what another process may find is worth a note.
+const WORTH_A_NOTE: f64 = 0.01;
 
 /// The columns that all rows of a run share.
 pub(super) struct Provenance {
@@ -184,8 +184,7 @@ fn place_times(row: &mut Row, measured: &Measurement) {
     row.time_min_s = Some(summary.min);
     row.time_q1_s = Some(summary.q1);
     row.time_q3_s = Some(summary.q3);
-    row.time_ci95_low_s = summary.ci95.map(|(low, _)| low);
-    row.time_ci95_high_s = summary.ci95.map(|(_, high)| high);
+    row.state_interval(summary.ci95);
     row.time_rel_noise = summary.rel_noise;
     row.converged = Some(measured.converged);
     row.sm_clock_hz = measured.clock_hz;
@@ -202,12 +201,14 @@ fn place_times(row: &mut Row, measured: &Measurement) {
             &format!("measured {} times, {last}", measured.thermal_retries + 1),
         );
     }
-    if row.compute_capability.is_some() && PLACEMENT_S > PLACEMENT_MATTERS * summary.median {
+    let beyond = row.between_processes_s();
+    if beyond > WORTH_A_NOTE * summary.median {
         note(
             row,
             &format!(
-                "so short that another process may find {} µs more or less",
-                PLACEMENT_S * 1e6
+                "so short that another process may find {} µs more or less, which the interval \
+                 includes",
+                beyond * 1e6
             ),
         );
     }

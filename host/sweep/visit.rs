@@ -30,6 +30,11 @@ impl Wanted {
         }
     }
 
+    /// Whether the row by the stopping rule is missing.
+    pub(super) fn burst(self) -> bool {
+        self.burst
+    }
+
     /// Whether there is anything to measure.
     pub(super) fn any(self) -> bool {
         self.burst || self.steady.is_some()

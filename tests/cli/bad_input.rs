@@ -377,7 +377,7 @@ fn computing_commands_refuse_as_well() {
         ),
         (
             &["llm", "--parameters", "0"],
-            ["number of parameters is 0", "from 1"],
+            ["--parameters: the number of parameters is 0", "from 1"],
         ),
         (&["verify", "sgem"], ["\"sgem\"", "did you mean \"sgemm\"?"]),
         (&["verify", "copy", "--sizes", "0"], ["--sizes", "zero"]),

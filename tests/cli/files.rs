@@ -48,6 +48,33 @@ fn a_file_system_that_takes_no_files_is_told() {
 }
 
 #[test]
+fn a_file_that_cannot_be_written_is_told_before_anything_is_measured() {
+    let place = Place::new();
+    let measured = |out: &str| {
+        place
+            .sweep(["copy", "--sizes", "8", "-v", "--out", out])
+            .stderr
+            .contains("measured roofs")
+    };
+    assert!(measured("rows.csv"), "the sign that something was measured");
+    assert!(!measured("/proc/rows.csv"));
+
+    // The file that another run is writing, continued.
+    let taken = std::fs::File::open(place.path().join("rows.csv")).unwrap();
+    taken.lock().unwrap();
+    let ran = place.sweep([
+        "copy", "--sizes", "16", "-v", "--out", "rows.csv", "--resume",
+    ]);
+    assert!(!ran.stderr.contains("measured roofs"), "{}", ran.stderr);
+    ran.refused(2, &["rows.csv"]);
+    drop(taken);
+
+    // Nothing is left of the attempt, and a probe changes no file.
+    assert_eq!(place.files(), ["rows.csv"]);
+    assert_eq!(place.rows("rows.csv").len(), 1);
+}
+
+#[test]
 fn an_existing_file_is_kept_without_force_and_replaced_with_it() {
     let place = Place::new();
     place.write("rows.csv", "mine\n");

@@ -26,6 +26,7 @@ impl Observer for Keeper {
         Ok(())
     }
     fn neighbours(&mut self, _: &[u32]) {}
+    fn no_steady_state(&mut self, _: &Row) {}
     fn row(&mut self, row: &Row) -> Result<(), Stop> {
         self.rows.push(row.clone());
         Ok(())

@@ -3,7 +3,7 @@
 use crate::mock::{Mock, Watcher, plan};
 use rooftrace::device::DeviceError;
 use rooftrace::kernels::KernelId;
-use rooftrace::record::Status;
+use rooftrace::record::{Row, Status};
 use rooftrace::sweep::{self, Outcome, Stop};
 use std::time::Duration;
 
@@ -91,6 +91,57 @@ fn a_lost_device_fails_the_points_after_it_and_says_why() {
     let last = watcher.rows.last().unwrap();
     assert_eq!(last.status, Status::Failed);
     assert!(last.reason.as_ref().unwrap().contains("illegal address"));
+}
+
+#[test]
+fn a_point_that_has_its_row_gets_no_second_one_when_its_steady_state_fails() {
+    let mut bursts = Watcher::default();
+    sweep::run(&plan(&POINTS), &mut Mock::new(), &mut bursts).unwrap();
+    let mut sustained = plan(&POINTS);
+    sustained.sustained_s = Some(0.002);
+    let resume = |fault: Option<(usize, DeviceError)>| {
+        let mut mock = Mock::new();
+        mock.pause = Duration::from_micros(100);
+        mock.fault = fault;
+        let mut watcher = Watcher {
+            known: bursts.rows.clone(),
+            ..Watcher::default()
+        };
+        let outcome = sweep::run(&sustained, &mut mock, &mut watcher);
+        (watcher, outcome, mock.calls)
+    };
+    let (clean, outcome, calls) = resume(None);
+    let outcome = outcome.unwrap();
+    assert_eq!((outcome.ok, outcome.no_steady_state), (POINTS.len(), 0));
+    assert!(clean.unsettled.is_empty());
+
+    let lost = DeviceError::Lost {
+        call: "cuStreamSynchronize",
+        reason: "planted".to_owned(),
+    };
+    let call = DeviceError::Call {
+        call: "cuLaunchKernel",
+        reason: "planted".to_owned(),
+    };
+    let full = DeviceError::OutOfMemory {
+        device: "mock".to_owned(),
+        needed: 2,
+        free: 1,
+    };
+    let mut failed = 0;
+    for at in (0..calls).step_by((calls / 40).max(1)) {
+        for error in [&lost, &call, &full] {
+            let (watcher, _, _) = resume(Some((at, error.clone())));
+            assert!(
+                watcher.rows.iter().all(Row::is_steady_state),
+                "call {at} fails with {error}: a second row of a point"
+            );
+            assert_eq!(watcher.rows.len() + watcher.unsettled.len(), POINTS.len());
+            assert!(watcher.unsettled.iter().all(|row| row.reason.is_some()));
+            failed += watcher.unsettled.len();
+        }
+    }
+    assert!(failed > 0, "no fault met a steady state");
 }
 
 #[test]

@@ -25,7 +25,8 @@ pub struct Timing {
 
 /// The device.
 pub struct Mock {
-    info: DeviceInfo,
+    /// What it says of itself.
+    pub info: DeviceInfo,
     buffers: Vec<Vec<f32>>,
     /// Calls so far, of every kind that can fail.
     pub calls: usize,
@@ -240,6 +241,8 @@ impl Device for Mock {
 pub struct Watcher {
     pub rows: Vec<Row>,
     pub neighbours: Vec<Vec<u32>>,
+    /// Rows of points whose steady state could not be measured.
+    pub unsettled: Vec<Row>,
     /// Rows that a file has already.
     pub known: Vec<Row>,
     /// Says to stop after so many rows.
@@ -260,6 +263,10 @@ impl Observer for Watcher {
     fn row(&mut self, row: &Row) -> std::result::Result<(), Stop> {
         self.rows.push(row.clone());
         Ok(())
+    }
+
+    fn no_steady_state(&mut self, row: &Row) {
+        self.unsettled.push(row.clone());
     }
 
     fn has(&self, row: &Row) -> bool {

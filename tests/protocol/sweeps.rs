@@ -3,7 +3,9 @@
 use crate::mock::{Mock, Watcher, plan};
 use rooftrace::device::{Telemetry, Throttle};
 use rooftrace::kernels::KernelId;
+use rooftrace::measure::BETWEEN_CONTEXTS_S;
 use rooftrace::record::{Row, Status};
+use rooftrace::roofline::peak::ComputeCapability;
 use rooftrace::sweep::{self, Stop};
 use std::time::Duration;
 
@@ -75,6 +77,36 @@ fn a_sustained_point_has_a_row_for_the_burst_and_one_for_the_steady_state() {
     sweep::run(&plan, &mut Mock::new(), &mut rest).unwrap();
     assert_eq!(rest.rows.len(), 1);
     assert!(rest.rows[0].is_steady_state());
+}
+
+#[test]
+fn on_a_gpu_the_interval_covers_other_processes_and_the_stopping_rule_does_not() {
+    // Every sample takes as long: the interval of the samples has no width.
+    let swept = |capability: Option<ComputeCapability>| {
+        let mut mock = Mock::new();
+        mock.info.compute_capability = capability;
+        mock.seconds = Box::new(|_| 5e-6);
+        let mut watcher = Watcher::default();
+        let mut plan = plan(&POINTS[..1]);
+        plan.rules.max_time_s = 1.0;
+        sweep::run(&plan, &mut mock, &mut watcher).unwrap();
+        watcher.rows.remove(0)
+    };
+    let stated = |row: &Row| (row.time_ci95_low_s.unwrap(), row.time_ci95_high_s.unwrap());
+
+    let cpu = swept(None);
+    assert_eq!(stated(&cpu), (5e-6, 5e-6));
+    assert_eq!(cpu.reason, None);
+
+    let gpu = swept(Some(ComputeCapability { major: 9, minor: 0 }));
+    let (low, high) = stated(&gpu);
+    assert!((low - (5e-6 - BETWEEN_CONTEXTS_S)).abs() < 1e-15, "{low}");
+    assert!((high - (5e-6 + BETWEEN_CONTEXTS_S)).abs() < 1e-15, "{high}");
+    assert_eq!((gpu.time_rel_noise, gpu.converged), (Some(0.0), Some(true)));
+    let said = gpu.reason.as_deref().unwrap();
+    assert!(said.contains("another process may find 0.5 µs"), "{said}");
+    let (low, high) = gpu.sampling_interval().unwrap();
+    assert!((low - 5e-6).abs() < 1e-15 && (high - 5e-6).abs() < 1e-15);
 }
 
 #[test]

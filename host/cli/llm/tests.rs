@@ -129,23 +129,27 @@ fn recomputation_and_speculation_are_priced() {
 }
 
 #[test]
-fn bad_input_names_the_flag_or_figure_and_what_is_allowed() {
+fn bad_input_names_the_flag_and_what_is_allowed() {
     for (line, parts) in [
         (
             "--parameters 0",
-            &["number of parameters is 0", "from 1"][..],
+            &["--parameters: the number of parameters is 0", "from 1"][..],
         ),
         ("--parameters many", &["--parameters", "many", "70G"]),
         ("--parameters 5GG", &["--parameters", "5GG", "70G"]),
-        ("--parameters 1e300", &["number of parameters is", "1e18"]),
+        (
+            "--parameters 1e300",
+            &["--parameters: the number of parameters is", "1e18"],
+        ),
         ("--parameters=-1", &["--parameters", "from 0"]),
         (
             "--bytes-per-parameter 0",
-            &["bytes per parameter is 0", "0.5"],
+            &["--bytes-per-parameter: bytes per parameter is 0", "0.5"],
         ),
-        ("--batch 0", &["batch is 0", "1 or more"]),
-        ("--prompt 0", &["prompt is 0"]),
-        ("--bandwidth 0", &["memory bandwidth is 0", "byte/s"]),
+        ("--batch 0", &["--batch: the batch is 0", "1 or more"]),
+        ("--prompt 0", &["--prompt: the prompt is 0", "1 or more"]),
+        ("--bandwidth 0", &["--bandwidth", "above 0"]),
+        ("--flops 0", &["--flops", "above 0"]),
         ("--flops inf", &["--flops", "inf"]),
         ("--context 10", &["--layers"]),
         ("--layers 80", &["--heads", "--head-dim"]),
@@ -157,10 +161,14 @@ fn bad_input_names_the_flag_or_figure_and_what_is_allowed() {
             "--layers 8 --heads 6 --kv-heads 0 --head-dim 64",
             &["--kv-heads", "0"],
         ),
+        (
+            "--layers 8 --heads 8 --head-dim 64 --kv-bytes 0",
+            &["--kv-bytes: bytes per cached element is 0", "above 0"],
+        ),
         ("--draft 3", &["--acceptance"]),
         (
             "--draft 3 --acceptance 1.5",
-            &["acceptance rate is 1.5", "0 to 1"],
+            &["--acceptance: the acceptance rate is 1.5", "0 to 1"],
         ),
         ("--recompute-flops 1", &["--stored-bytes"]),
         ("--pipe bf16", &["--gpu"]),

@@ -23,6 +23,7 @@ use super::error::CliError;
 use super::render::CommandError;
 use crate::device::cuda::Ptx;
 use crate::device::{DeviceInfo, DeviceKind};
+use crate::figure::trace::size_label;
 use crate::record::{self, Envelope, Identity, OnExisting, Resume, Row};
 use crate::roofline::db::Database;
 use crate::sweep::roofs::{PipeRoofs, Rate, Roofs};
@@ -92,6 +93,7 @@ pub(super) fn measure(
         plan.baseline = Some(opened.device.open_baseline()?);
     }
     let out = request.destination(&info);
+    out.probe(request.on_existing)?;
     let resume = match request.on_existing {
         OnExisting::Append => record::resume(out.path(), request.format, &identity(&info))?,
         _ => Resume::default(),
@@ -245,6 +247,16 @@ impl Observer for Follower {
         Ok(())
     }
 
+    fn no_steady_state(&mut self, row: &Row) {
+        self.view.notice(&format!(
+            "no steady state of {} {} {}: {}",
+            row.kernel,
+            row.variant,
+            size_label(row),
+            row.reason.as_deref().unwrap_or("no reason known")
+        ));
+    }
+
     fn has(&self, row: &Row) -> bool {
         self.resume.has(row)
     }
@@ -333,6 +345,13 @@ fn conclude(
             outcome.ok + outcome.skipped + outcome.failed
         )));
     }
+    if outcome.no_steady_state > 0 {
+        return Err(CliError::Failed(format!(
+            "the steady state of {} could not be measured; the file keeps the rows that it had, \
+             and --resume tries again",
+            points(outcome.no_steady_state)
+        )));
+    }
     Ok(())
 }
 
@@ -387,6 +406,13 @@ mod tests {
         let (code, message) = concluded(Ok(failed), "rows.csv").unwrap_err();
         assert_eq!(code, 1);
         assert!(message.starts_with("1 of 6 points failed"), "{message}");
+        let unsettled = Outcome {
+            no_steady_state: 1,
+            ..fine
+        };
+        let (code, message) = concluded(Ok(unsettled), "rows.csv").unwrap_err();
+        assert_eq!(code, 1);
+        assert!(message.contains("steady state of 1 point "), "{message}");
     }
 
     #[test]

@@ -58,10 +58,6 @@ const PART_CYCLES: f64 = 700.0;
 const EXPOSED: f64 = 0.5;
 /// Most parts that a tile is cut into on purpose.
 const MOST_PARTS: u64 = 16;
-/// Shared memory of a block that the device keeps for itself, in bytes.
-const RESERVED_SHARED_BYTES: u32 = 1024;
-/// Shared memory of a block where the device does not say, in bytes.
-const LEAST_SHARED_BYTES: u32 = 48 * 1024;
 
 /// How the product is shared out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -128,8 +124,7 @@ impl<'a> Case<'a> {
         let [m, n, k] = sides;
         let aligned = n.is_multiple_of(u64::from(VECTOR_ELEMENTS));
         let (entry, shape) = if aligned { tile.aligned } else { tile.any };
-        let shared = info.shared_bytes_per_block.unwrap_or(LEAST_SHARED_BYTES);
-        let fit = (shared + RESERVED_SHARED_BYTES) / (shape.shared_bytes() + RESERVED_SHARED_BYTES);
+        let fit = info.blocks_by_shared_memory(shape.shared_bytes());
         let per_unit = shape.blocks_per_sm.min(fit);
         let offsets = 4 * (u64::from(shape.m) * k).max(u64::from(shape.k) * n);
         let case = Case {

@@ -468,7 +468,10 @@ fn the_ring_is_right_however_its_sets_are_shared_out() {
                 let vectors = if skip % 4 == 0 { sets } else { 0 };
                 let rest = (n - 2048 * vectors as usize).div_ceil(32);
                 let requests = 16 * vectors as usize + rest;
-                assert_eq!(report.global.load_requests, requests as u64, "{sets}, {skip}");
+                assert_eq!(
+                    report.global.load_requests, requests as u64,
+                    "{sets}, {skip}"
+                );
             }
         }
     }

@@ -105,7 +105,9 @@ mod tests {
     #[test]
     fn every_set_falls_to_one_block() {
         for info in devices() {
-            for sets in [0, 1, 2, 5, 6, 7, 47, 48, 49, 791, 792, 793, 6336, 6337, 20_000] {
+            for sets in [
+                0, 1, 2, 5, 6, 7, 47, 48, 49, 791, 792, 793, 6336, 6337, 20_000,
+            ] {
                 for share in [Share::resident(sets, &info), Share::waves(sets, &info)] {
                     assert!(share.grid > 0);
                     let times = handed_out(sets, share);

@@ -189,7 +189,8 @@ fn fused_entries_fuse_every_multiply_and_add_of_their_loops() {
 #[test]
 fn the_compute_kernels_do_their_work_in_their_loops() {
     use gpu_kernels::params::{
-        FMA_CHAINS, FMA_ILP_TURN, FMA_UNROLL, MIX_UNROLL, MIX_VECTORS, TILED_TILE, VECTOR_ELEMENTS,
+        FMA_CHAINS, FMA_ILP_TURN, FMA_UNROLL, MIX_RING_VECTORS, MIX_UNROLL, MIX_VECTORS,
+        TILED_TILE, VECTOR_ELEMENTS,
     };
     for ptx in modules() {
         let kernels = kernels(&ptx);
@@ -212,23 +213,25 @@ fn the_compute_kernels_do_their_work_in_their_loops() {
             let name = format!("fma_ilp_{chains}");
             assert_eq!(most(&name, "fma.rn.f32") as u32, FMA_ILP_TURN, "{name}");
         }
-        // The loop of mix, then every binary digit of the rest once, then one element at a time.
-        let chains = MIX_VECTORS * VECTOR_ELEMENTS;
-        assert_eq!(most("mix_vector", "fma.rn.f32") as u32, chains * MIX_UNROLL);
-        let inner = kernels["mix_vector"].loops();
-        let inner = inner.iter().max_by_key(|lines| count(lines, "fma.rn.f32"));
-        let instructions = inner
-            .unwrap()
-            .iter()
-            .filter(|line| line.ends_with(';'))
-            .count();
-        let others = instructions as u32 - chains * MIX_UNROLL;
-        assert!(
-            others * 100 < 3 * instructions as u32,
-            "{others} other instructions in the loop"
-        );
-        let fmas = kernels["mix_vector"].count("fma.rn.f32") as u32;
-        assert!(fmas > chains * (2 * MIX_UNROLL - 1), "{fmas}");
+        // The inner loop of mix, then every binary digit of the rest once, then one element at a
+        // time.
+        for (name, vectors) in [("mix_vector", MIX_VECTORS), ("mix_ring", MIX_RING_VECTORS)] {
+            let chains = vectors * VECTOR_ELEMENTS;
+            let loops = kernels[name].loops();
+            let turn = chains * MIX_UNROLL;
+            let inner = loops
+                .iter()
+                .find(|lines| count(lines, "fma.rn.f32") as u32 == turn)
+                .unwrap_or_else(|| panic!("{name}: no loop of {turn} FMAs"));
+            let instructions = inner.iter().filter(|line| line.ends_with(';')).count();
+            let others = instructions as u32 - turn;
+            assert!(
+                others * 100 < 3 * instructions as u32,
+                "{name}: {others} other instructions in the loop"
+            );
+            let fmas = kernels[name].count("fma.rn.f32") as u32;
+            assert!(fmas > chains * (2 * MIX_UNROLL - 1), "{name}: {fmas}");
+        }
         assert!(most("sgemm_naive", "fma.rn.f32") > 0);
         // The k tile is unrolled: one multiply-add and two loads each.
         assert_eq!(most("sgemm_tiled", "fma.rn.f32") as u32, TILED_TILE);
@@ -271,7 +274,9 @@ fn the_peak_kernels_of_tensor_cores_do_nothing_but_multiply_in_their_loops() {
 
 #[test]
 fn vector_kernels_move_16_bytes_at_a_time() {
-    use gpu_kernels::params::{COPY_VECTORS, MIX_VECTORS, SAXPY_VECTORS, TRIAD_VECTORS};
+    use gpu_kernels::params::{
+        COPY_VECTORS, MIX_RING_STAGES, MIX_RING_VECTORS, MIX_VECTORS, SAXPY_VECTORS, TRIAD_VECTORS,
+    };
     for ptx in modules() {
         let kernels = kernels(&ptx);
         // Loads through the read-only path, other loads, vectors in flight.
@@ -295,6 +300,14 @@ fn vector_kernels_move_16_bytes_at_a_time() {
         for access in ["ld.global.nc.v4.f32", "st.global.v4.f32"] {
             assert_eq!(mix.count(access), MIX_VECTORS as usize, "{access}");
         }
+        // Its ring is filled by copies before the loop and in it, and no thread waits for another.
+        let ring = &kernels["mix_ring"];
+        let copies = (MIX_RING_STAGES + 1) * MIX_RING_VECTORS;
+        assert_eq!(ring.count("cp.async.cg.shared.global"), copies as usize);
+        for access in ["ld.shared.v4.f32", "st.global.v4.f32"] {
+            assert_eq!(ring.count(access), MIX_RING_VECTORS as usize, "{access}");
+        }
+        assert_eq!(ring.count("bar.sync"), 0);
         for entry in Entry::of(&ptx.target).filter(|entry| entry.name.ends_with("_scalar")) {
             assert_eq!(
                 kernels[entry.name].count("ld.global.v4"),

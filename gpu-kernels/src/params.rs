@@ -53,9 +53,22 @@ pub const FMA_F64_BLOCKS_PER_SM: u32 = 4;
 pub const MIX_VECTORS: u32 = 2;
 /// Elements of each block of `mix_vector`.
 pub const MIX_BLOCK_ELEMENTS: u32 = STREAM_BLOCK * VECTOR_ELEMENTS * MIX_VECTORS;
-/// FMAs of every chain in one turn of the loop of `mix_vector`, a power of two: its few other
-/// instructions are one in a hundred, and loop and rest together are 8 KiB of code.
+/// FMAs of every chain in one turn of the loops of `mix_vector` and `mix_ring`, a power of two: the
+/// few other instructions are one in a hundred or less, and loop and rest together are 8 KiB of
+/// code, 16 KiB with twice the chains.
 pub const MIX_UNROLL: u32 = 32;
+/// 16-byte vectors of each thread of `mix_ring` in a set: sixteen independent chains, and half the
+/// instructions around each of them that two vectors would have.
+pub const MIX_RING_VECTORS: u32 = 4;
+/// Sets that each thread of `mix_ring` has under way.
+pub const MIX_RING_STAGES: u32 = 2;
+/// Blocks of `mix_ring` on a multiprocessor: six warps a scheduler, of which four fill it, and 96
+/// KiB under way, twice what the memory of an H200 asks for.
+pub const MIX_RING_BLOCKS_PER_SM: u32 = 6;
+/// Elements of a set of `mix_ring`.
+pub const MIX_RING_ELEMENTS: u32 = STREAM_BLOCK * VECTOR_ELEMENTS * MIX_RING_VECTORS;
+/// Dynamic shared memory of a block of `mix_ring`: a place for each set that is under way.
+pub const MIX_RING_SHARED_BYTES: u32 = MIX_RING_STAGES * MIX_RING_ELEMENTS * 4;
 
 /// Side of the square tile of C that a block of `sgemm_naive` computes.
 pub const NAIVE_TILE: u32 = 16;
@@ -641,6 +654,7 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_tf32_transposed", TENSOR_TF32),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),
+    entry("mix_ring", STREAM_BLOCK, MIX_RING_BLOCKS_PER_SM, true),
     entry("mix_vector", STREAM_BLOCK, 16, true),
     entry("narrow_rows_bf16", SUPPORT_BLOCK, 8, false),
     entry("pad_rows_16", SUPPORT_BLOCK, 8, false),

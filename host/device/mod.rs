@@ -97,6 +97,20 @@ pub struct DeviceInfo {
     pub ptx_source: Option<String>,
 }
 
+/// Shared memory of a block that a GPU keeps for itself, in bytes (CUDA C++ Programming Guide,
+/// "Shared Memory" of compute capability 8.x and 9.0).
+const RESERVED_SHARED_BYTES: u32 = 1024;
+/// Shared memory of a block where the device does not say, in bytes.
+const LEAST_SHARED_BYTES: u32 = 48 * 1024;
+
+impl DeviceInfo {
+    /// Blocks with `bytes` of shared memory each that one multiprocessor's shared memory holds.
+    pub fn blocks_by_shared_memory(&self, bytes: u32) -> u32 {
+        let most = self.shared_bytes_per_block.unwrap_or(LEAST_SHARED_BYTES);
+        (most + RESERVED_SHARED_BYTES) / (bytes + RESERVED_SHARED_BYTES)
+    }
+}
+
 /// Memory of a device, valid until [`Device::release_all`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Buffer(pub usize);

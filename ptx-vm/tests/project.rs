@@ -378,6 +378,105 @@ fn mix_is_right_at_every_alignment_and_at_the_edges_of_vectors_and_blocks() {
     }
 }
 
+/// What `mix_ring` has in its 2048-element sets, and how they are shared out.
+struct Sets {
+    grid: u32,
+    spacing: u32,
+    stride: u32,
+    span: u32,
+}
+
+/// Runs `mix_ring` on `n` elements, `skip` elements into both arrays.
+fn run_ring(module: &Module, n: usize, skip: usize, fmas: u32, sets: &Sets) -> (Report, bool) {
+    let values = values(n + skip, 1);
+    let mut memory = Memory::new();
+    let x = memory.alloc_f32("x", &values);
+    let y = memory.alloc_f32("y", &vec![9.0; n + skip]);
+    let offset = 4 * skip as u64;
+    let args = vec![
+        x.offset(offset).into(),
+        y.offset(offset).into(),
+        Arg::U64(n as u64),
+        fmas.into(),
+        sets.spacing.into(),
+        sets.stride.into(),
+        sets.span.into(),
+    ];
+    let shape = (sets.grid, [128, 1, 1]);
+    let report = run(module, &mut memory, "mix_ring", shape, 16 << 10, args).unwrap();
+    let got = memory.read_f32(y, n + skip).unwrap();
+    let expected = values.iter().enumerate();
+    let expected = expected.map(|(i, x)| if i < skip { 9.0 } else { mixed(*x, fmas) });
+    (report, got.into_iter().eq(expected))
+}
+
+#[test]
+fn the_ring_is_exact_for_every_number_of_fmas_and_of_sets() {
+    for module in modules() {
+        // One block goes around its ring as far as each place in it, and further.
+        for sets in 0..=7 {
+            let n = 2048 * sets as usize + 5;
+            let fmas = [0, 1, 31, 32, 77, 1024][sets as usize % 6];
+            let alone = Sets {
+                grid: 1,
+                spacing: 1,
+                stride: 1,
+                span: sets,
+            };
+            let (report, right) = run_ring(&module, n, 0, fmas, &alone);
+            assert!(right, "{sets} sets, {fmas} FMAs");
+            assert_eq!(report.flops.total(), 2 * u64::from(fmas) * n as u64);
+            assert_eq!(report.unique_bytes(), 8 * n as u64);
+        }
+        for fmas in (0..=66).chain([95, 96, 127]) {
+            let alone = Sets {
+                grid: 1,
+                spacing: 1,
+                stride: 1,
+                span: 1,
+            };
+            let (report, right) = run_ring(&module, 2048, 0, fmas, &alone);
+            assert!(right, "{fmas} FMAs");
+            assert_eq!(report.flops.total(), 2 * u64::from(fmas) * 2048);
+        }
+    }
+}
+
+#[test]
+fn the_ring_is_right_however_its_sets_are_shared_out() {
+    for module in modules() {
+        for sets in [1, 4, 5, 6, 7, 12] {
+            let n = 2048 * sets as usize + 1;
+            // Blocks side by side over the array, or each on a stretch of its own.
+            let across = Sets {
+                grid: 3,
+                spacing: 1,
+                stride: 3,
+                span: sets,
+            };
+            let along = Sets {
+                grid: sets.div_ceil(4),
+                spacing: 4,
+                stride: 1,
+                span: 4,
+            };
+            for (skip, share) in [(0, &across), (0, &along), (4, &across), (3, &along)] {
+                let (report, right) = run_ring(&module, n, skip, 2, share);
+                assert!(right, "{sets} sets, {skip} into the arrays");
+                assert_eq!(report.unique_bytes(), 8 * n as u64);
+                // Four copies of 16 bytes a thread and set where the arrays are aligned.
+                let vectors = if skip % 4 == 0 { sets } else { 0 };
+                let rest = (n - 2048 * vectors as usize).div_ceil(32);
+                let requests = 16 * vectors as usize + rest;
+                assert_eq!(
+                    report.global.load_requests, requests as u64,
+                    "{sets}, {skip}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn support_kernels() {
     for module in modules() {

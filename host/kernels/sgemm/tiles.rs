@@ -64,10 +64,6 @@ const PART_CYCLES: f64 = 700.0;
 pub const EXPOSED: f64 = 0.5;
 /// Most parts that a tile is cut into on purpose.
 const MOST_PARTS: u64 = 16;
-/// Shared memory of a block that the device keeps for itself, in bytes.
-const RESERVED_SHARED_BYTES: u32 = 1024;
-/// Shared memory of a block where the device does not say, in bytes.
-const LEAST_SHARED_BYTES: u32 = 48 * 1024;
 
 /// How the product is shared out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -119,9 +115,7 @@ impl Choice {
 /// Blocks of an entry that a multiprocessor holds: those that its registers leave room for, if
 /// their shared memory fits.
 pub fn resident(blocks_per_sm: u32, shared_bytes: u32, info: &DeviceInfo) -> u32 {
-    let shared = info.shared_bytes_per_block.unwrap_or(LEAST_SHARED_BYTES);
-    let fit = (shared + RESERVED_SHARED_BYTES) / (shared_bytes + RESERVED_SHARED_BYTES);
-    blocks_per_sm.min(fit)
+    blocks_per_sm.min(info.blocks_by_shared_memory(shared_bytes))
 }
 
 /// The products of a launch on a device, for one tile.

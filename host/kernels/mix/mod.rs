@@ -1,5 +1,12 @@
 //! `mix`: y = x through R fused multiply-adds an element: a kernel of any intensity.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `share` | which parts of the arrays fall to which block |
 
+mod share;
+
+use self::share::Share;
 use super::fma::Chain;
 use super::verify::{Reference, elementwise};
 use super::{
@@ -8,7 +15,7 @@ use super::{
 };
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::roofline::work::{self, Work, WorkError};
-use gpu_kernels::params::MIX_VECTORS;
+use gpu_kernels::params::{MIX_RING_SHARED_BYTES, MIX_VECTORS, STREAM_BLOCK};
 use gpu_kernels::random::uniform;
 
 /// The kernel `mix`. Its size is a number of elements and the FMAs of each, R: an intensity of R/4
@@ -18,10 +25,20 @@ use gpu_kernels::random::uniform;
 /// with R = 0 it is a copy, and the bound is 0.
 pub struct Mix;
 
-const CUDA: [Variant; 1] = [Variant {
-    name: "vector",
-    summary: "16-byte accesses, eight chains a thread, many short blocks",
-}];
+const CUDA: [Variant; 3] = [
+    Variant {
+        name: "vector",
+        summary: "16-byte accesses, eight chains a thread, many short blocks",
+    },
+    Variant {
+        name: "waves",
+        summary: "copies run ahead of sixteen chains a thread, eight waves of blocks",
+    },
+    Variant {
+        name: "ring",
+        summary: "copies run ahead of sixteen chains a thread, blocks that stay",
+    },
+];
 
 const CPU: [Variant; 1] = [Variant {
     name: "simd",
@@ -63,10 +80,10 @@ impl Kernel for Mix {
     }
 
     fn ragged_sizes(&self) -> &'static str {
-        // Around vectors and blocks, with whole turns of the unrolled loop, every part of its rest,
-        // and both.
+        // Around vectors, blocks and sets, with whole turns of the unrolled loop, every part of its
+        // rest, and both; the last has several sets for every block of a large GPU.
         "1..5:+1@7.75,31@0,32@0.25,33@8,127@8.25,511@15.75,512@16,513@0.75,1000@250,1023@1.5,\
-         1024@2.25,1025@255.75,4097@256,65537@3,1000003@0.5,1048577@8.5,4194305@1"
+         1024@2.25,1025@255.75,2047@0.5,2048@16,4097@256,65537@3,1000003@0.5,1048577@8.5,4194305@1"
     }
 
     fn counted_sizes(&self) -> &'static str {
@@ -96,20 +113,30 @@ impl Kernel for Mix {
         ])
     }
 
-    fn launch(&self, problem: &Problem, _: &DeviceInfo) -> Result<Launch, String> {
+    fn launch(&self, problem: &Problem, device: &DeviceInfo) -> Result<Launch, String> {
+        let elements = problem.elements();
         let fmas = u32::try_from(problem.fmas())
             .map_err(|_| format!("mix takes at most {} FMAs an element", u32::MAX))?;
-        stream::one_shot(
-            "mix_vector",
-            problem.elements(),
-            MIX_VECTORS,
-            vec![
-                Argument::Operand(0),
-                Argument::Operand(1),
-                Argument::U64(problem.elements()),
-                Argument::U32(fmas),
-            ],
-        )
+        let mut arguments = vec![
+            Argument::Operand(0),
+            Argument::Operand(1),
+            Argument::U64(elements),
+            Argument::U32(fmas),
+        ];
+        let share = match problem.variant {
+            "waves" => Share::waves(share::sets(elements)?, device),
+            "ring" => Share::resident(share::sets(elements)?, device),
+            _ => return stream::one_shot("mix_vector", elements, MIX_VECTORS, arguments),
+        };
+        arguments.extend([share.spacing, share.stride, share.span].map(Argument::U32));
+        Ok(Launch {
+            entry: "mix_ring",
+            grid: share.grid,
+            block: [STREAM_BLOCK, 1],
+            shared_bytes: MIX_RING_SHARED_BYTES,
+            scratch_bytes: 0,
+            arguments,
+        })
     }
 
     fn verify(&self, bench: &mut Bench<'_>) -> device::Result<Check> {

@@ -52,8 +52,13 @@ unsafe fn run<T: Tile>(products: Products) {
     // SAFETY: one thread makes the barriers before any other uses them; whole warpgroups branch
     // together, with registers that add up to those of the launch.
     unsafe {
-        if index == 0 {
+        let mut fetched = 0;
+        if index == 128 * consumers {
             ring.make_barriers::<T>(consumers * cluster);
+            if cluster == 1 {
+                // Nobody else writes to this block: the first copies need not wait for the others.
+                fetched = first_stages::<T>(&products, ring, walk);
+            }
         }
         sync::<T>();
         if index < 128 * consumers {
@@ -62,7 +67,7 @@ unsafe fn run<T: Tile>(products: Products) {
         } else {
             move_registers::<T>(false);
             if index == 128 * consumers {
-                copy::<T>(&products, ring, walk, rank);
+                copy::<T>(&products, ring, walk, rank, fetched);
             }
         }
         if cluster > 1 {
@@ -82,21 +87,48 @@ fn sync<T: Tile>() {
     }
 }
 
-/// Keeps the stages filled.
+/// Fills the stages for the first time, as far as the first tile needs them; gives their number.
+///
+/// # Safety
+/// The thread that copies calls it, in a block without a cluster, once the barriers are made.
+#[inline(always)]
+unsafe fn first_stages<T: Tile>(products: &Products, ring: Ring, mut walk: Walk) -> u32 {
+    let Some(place) = walk.next() else { return 0 };
+    let fetched = products.depth().min(T::TILE.stages);
+    let mut stage = Stage::FIRST;
+    for k_tile in 0..fetched {
+        // SAFETY: no stage has been filled yet.
+        unsafe { ring.fetch::<T>(products, place, k_tile, stage, 0) };
+        stage = stage.next(T::TILE.stages);
+    }
+    fetched
+}
+
+/// Keeps the stages filled, of which `fetched` are already.
 ///
 /// # Safety
 /// One thread of each block calls it.
 #[inline(always)]
-unsafe fn copy<T: Tile>(products: &Products, ring: Ring, mut walk: Walk, rank: u32) {
+unsafe fn copy<T: Tile>(
+    products: &Products,
+    ring: Ring,
+    mut walk: Walk,
+    rank: u32,
+    mut fetched: u32,
+) {
     let depth = products.depth();
     let mut stage = Stage::FIRST;
     while let Some(place) = walk.next() {
         for k_tile in 0..depth {
-            // SAFETY: the barriers are made; a stage that was never filled counts as read, which
-            // is the phase before the first.
-            unsafe {
-                mbarrier::wait(ring.empty::<T>(stage), stage.parity ^ 1);
-                ring.fetch::<T>(products, place, k_tile, stage, rank);
+            if fetched > 0 {
+                fetched -= 1;
+            } else {
+                // SAFETY: the barriers are made; a stage that was never filled counts as read,
+                // which is the phase before the first.
+                unsafe {
+                    mbarrier::wait(ring.empty::<T>(stage), stage.parity ^ 1);
+                    ring.fetch::<T>(products, place, k_tile, stage, rank);
+                }
             }
             stage = stage.next(T::TILE.stages);
         }

@@ -4,6 +4,7 @@ use crate::params::TENSOR_BAND;
 
 /// A walk over the tiles of every matrix, in bands of [`TENSOR_BAND`] rows column by column, so that
 /// what runs at the same time shares rows of A and columns of B in the L2.
+#[derive(Clone, Copy)]
 pub struct Walk {
     /// Rows and columns of tiles.
     rows: u32,

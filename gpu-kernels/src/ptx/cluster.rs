@@ -12,14 +12,17 @@ pub fn rank() -> u32 {
     rank
 }
 
-/// Waits for every thread of the cluster; orders their accesses to shared memory.
+/// Waits for every thread of the cluster.
+///
+/// It orders nothing but itself: a release would wait for every store that is on its way to memory.
+/// Barriers that were made before are made known by [`super::fence::barriers_made`].
 ///
 /// Every thread of the cluster calls it.
 #[inline(always)]
 pub fn sync() {
-    // SAFETY: orders accesses; makes none of its own. No caller stands behind a condition that
+    // SAFETY: accesses no memory. No caller stands behind a condition that
     // differs between threads of a cluster.
     unsafe {
-        ptx!("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;", options(nostack));
+        ptx!("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;", options(nostack));
     }
 }

@@ -20,7 +20,7 @@
 // asks for a target that no longer exists.
 #![cfg_attr(
     all(feature = "rust-cuda", not(target_arch = "nvptx64")),
-    allow(unused_unsafe, unexpected_cfgs)
+    allow(unused_mut, unused_unsafe, unexpected_cfgs)
 )]
 #![cfg_attr(
     all(target_arch = "nvptx64", not(feature = "rust-cuda")),

@@ -76,7 +76,8 @@ macro_rules! row_copies {
                                 let at = (row * u64::from(columns)) as usize + column as usize;
                                 // SAFETY: the element lies in its row.
                                 let $element = unsafe { *from.add(at) };
-                                words[$word as usize] |= $bits;
+                                let word: u32 = $word;
+                                words[word as usize] |= $bits;
                             }
                         }
                         // SAFETY: unit i of the scratch rows.

@@ -93,6 +93,7 @@ macro_rules! peak {
                 const ROWS: u32 = TILE.warp_m / 8;
                 let a: [f64; $left] = core::array::from_fn(|i| {
                     let i = i as u32;
+                    #[allow(clippy::modulo_one, reason = "one of the kernels has one row")]
                     let row = first + lane / 4 + 8 * (i % ROWS);
                     element(0, row, lane % 4 + 4 * (i / ROWS))
                 });

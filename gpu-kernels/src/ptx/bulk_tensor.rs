@@ -12,6 +12,7 @@
 /// It is to be aligned to 64 bytes, as a parameter too; rustc knows 16 at most there, so `ptx-build`
 /// writes the 64.
 #[repr(C, align(16))]
+#[derive(Clone, Copy)]
 pub struct TensorMap([u64; 16]);
 
 /// Address of the tensor map that is parameter `$index` of the kernel `$entry`.

@@ -61,6 +61,7 @@ load!(
 ///
 /// # Safety
 /// `p` is aligned to 8 bytes and 8 readable bytes of global memory lie there.
+#[cfg(sm_90a)]
 #[inline(always)]
 pub unsafe fn load_v2(p: *const f32) -> [f32; 2] {
     let (mut x, mut y) = (0f32, 0f32);
@@ -77,6 +78,7 @@ pub unsafe fn load_v2(p: *const f32) -> [f32; 2] {
 /// # Safety
 /// `p` is aligned to 8 bytes and 8 writable bytes of global memory lie there, which no other thread
 /// accesses meanwhile.
+#[cfg(sm_90a)]
 #[inline(always)]
 pub unsafe fn store_v2(p: *mut f32, v: [f32; 2]) {
     // SAFETY: the caller vouches for address, alignment and exclusiveness.
@@ -91,6 +93,7 @@ pub unsafe fn store_v2(p: *mut f32, v: [f32; 2]) {
 /// # Safety
 /// If `condition` is not 0, `p` is aligned to 4 bytes and 4 readable bytes of global memory lie
 /// there.
+#[cfg(sm_90a)]
 #[inline(always)]
 pub unsafe fn load_if(p: *const u32, condition: u32) -> u32 {
     let mut word = 0u32;

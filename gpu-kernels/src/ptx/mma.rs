@@ -59,7 +59,7 @@ pub fn m8n8k4_f64(d: &mut [f64; 2], a: f64, b: f64) {
 /// (l % 4 + 4i, l / 4).
 ///
 /// To be called where all lanes of the warp are together.
-#[cfg(any(sm_90a, not(target_arch = "nvptx64")))]
+#[cfg(sm_90a)]
 #[inline(always)]
 pub fn m16n8k16_f64(d: &mut [f64; 4], a: [f64; 8], b: [f64; 4]) {
     // SAFETY: computes on registers; every lane takes part.

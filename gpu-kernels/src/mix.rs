@@ -61,32 +61,30 @@ kernel! {
     /// What [`mix_vector`] computes, with reads that never wait for arithmetic.
     ///
     /// The arrays are cut into sets of [`MIX_RING_ELEMENTS`] elements, [`MIX_RING_VECTORS`] vectors
-    /// a thread. Block b works on set b * `spacing` and on every `stride`-th from there, as far as
-    /// they lie less than `span` sets behind the first. What is left behind the last whole set, and
-    /// arrays that are not aligned to 16 bytes, the threads of the grid share element by element.
+    /// a thread. Block b works on the `span` sets from b * `span` on, as far as there are any. What is
+    /// left behind the last whole set, and arrays that are not aligned to 16 bytes, the threads of
+    /// the grid share element by element.
     ///
     /// # Safety
     /// `x` and `y` hold `n` elements each and do not overlap. The launch has blocks of
     /// [`STREAM_BLOCK`] threads with [`MIX_RING_SHARED_BYTES`](crate::params::MIX_RING_SHARED_BYTES)
-    /// of dynamic shared memory, each whole set falls to one block, and `n / MIX_RING_ELEMENTS`,
-    /// `b * spacing + span` and `MIX_RING_STAGES * stride` fit in 32 bits.
+    /// of dynamic shared memory, so many blocks that each whole set falls to one, and
+    /// `n / MIX_RING_ELEMENTS` and `(b + 1) * span` fit in 32 bits.
     pub unsafe fn mix_ring(
         x: *const f32,
         y: *mut f32,
         n: usize,
         fmas: u32,
-        spacing: u32,
-        stride: u32,
         span: u32,
     ) {
         const ELEMENTS: usize = MIX_RING_ELEMENTS as usize;
         let aligned = (x as usize | y as usize).is_multiple_of(size_of::<Vec4>());
         let sets = if aligned { (n / ELEMENTS) as u32 } else { 0 };
-        let first = thread::block_idx_x() * spacing;
+        let first = thread::block_idx_x() * span;
         let end = sets.min(first + span);
         if first < end {
             // SAFETY: whole sets of aligned arrays, of this block alone.
-            unsafe { ring(x, y, fmas, first, end, stride) }
+            unsafe { ring(x, y, fmas, first, end) }
         }
         let whole = sets as usize * ELEMENTS;
         grid_stride(n - whole, |i| {
@@ -96,7 +94,7 @@ kernel! {
     }
 }
 
-/// The sets `first`, `first + stride` and so on, below `end`.
+/// The sets from `first` to below `end`.
 ///
 /// A thread has a ring of [`MIX_RING_STAGES`] sets of vectors in shared memory, which it fills by
 /// copies of its own and empties itself: no barrier, and no thread waits for another. Once it has
@@ -108,27 +106,26 @@ kernel! {
 /// `first` < `end`; below `end` whole sets lie in both arrays, which are aligned to 16 bytes and
 /// do not overlap; no other block has these sets. The block is one of [`mix_ring`].
 #[inline(always)]
-unsafe fn ring(x: *const f32, y: *mut f32, fmas: u32, first: u32, end: u32, stride: u32) {
+unsafe fn ring(x: *const f32, y: *mut f32, fmas: u32, first: u32, end: u32) {
     const ELEMENTS: usize = MIX_RING_ELEMENTS as usize;
     const STAGES: u32 = MIX_RING_STAGES;
     let (warp, lane) = (thread::thread_idx_x() / WARP, thread::thread_idx_x() % WARP);
     let mine = warp * MIX_RING_VECTORS * RING_WIDTH + lane * VECTOR_ELEMENTS;
     let base = shared::dynamic_base() + mine * F32_BYTES;
     let mine = first as usize * ELEMENTS + mine as usize;
-    let step = stride as usize * ELEMENTS;
     let (mut from, mut to) = (x.wrapping_add(mine), y.wrapping_add(mine));
     let mut stage = 0;
     while stage < STAGES {
-        if stage * stride < end - first {
+        if stage < end - first {
             // SAFETY: the set lies below `end`; the stage is empty.
             unsafe { fetch(base + stage * STAGE_BYTES, from) }
         }
         copy_async::commit();
-        from = from.wrapping_add(step);
+        from = from.wrapping_add(ELEMENTS);
         stage += 1;
     }
     // From here on no set is left to be asked for.
-    let asked = end.saturating_sub(STAGES * stride);
+    let asked = end.saturating_sub(STAGES);
     let (mut set, mut slot) = (first, base);
     loop {
         // Every turn closes a group, if an empty one: the oldest of them is this set's.
@@ -142,7 +139,7 @@ unsafe fn ring(x: *const f32, y: *mut f32, fmas: u32, first: u32, end: u32, stri
             unsafe { fetch(slot, from) }
         }
         copy_async::commit();
-        from = from.wrapping_add(step);
+        from = from.wrapping_add(ELEMENTS);
         chains(&mut vectors, fmas);
         let mut v = 0;
         while v < RING_VECTORS {
@@ -150,8 +147,8 @@ unsafe fn ring(x: *const f32, y: *mut f32, fmas: u32, first: u32, end: u32, stri
             unsafe { store_v4(to.add(v * RING_WIDTH as usize), vectors[v]) }
             v += 1;
         }
-        to = to.wrapping_add(step);
-        set += stride;
+        to = to.wrapping_add(ELEMENTS);
+        set += 1;
         if set >= end {
             break;
         }

@@ -381,8 +381,6 @@ fn mix_is_right_at_every_alignment_and_at_the_edges_of_vectors_and_blocks() {
 /// What `mix_ring` has in its 2048-element sets, and how they are shared out.
 struct Sets {
     grid: u32,
-    spacing: u32,
-    stride: u32,
     span: u32,
 }
 
@@ -398,8 +396,6 @@ fn run_ring(module: &Module, n: usize, skip: usize, fmas: u32, sets: &Sets) -> (
         y.offset(offset).into(),
         Arg::U64(n as u64),
         fmas.into(),
-        sets.spacing.into(),
-        sets.stride.into(),
         sets.span.into(),
     ];
     let shape = (sets.grid, [128, 1, 1]);
@@ -419,8 +415,6 @@ fn the_ring_is_exact_for_every_number_of_fmas_and_of_sets() {
             let fmas = [0, 1, 31, 32, 77, 1024][sets as usize % 6];
             let alone = Sets {
                 grid: 1,
-                spacing: 1,
-                stride: 1,
                 span: sets,
             };
             let (report, right) = run_ring(&module, n, 0, fmas, &alone);
@@ -429,12 +423,7 @@ fn the_ring_is_exact_for_every_number_of_fmas_and_of_sets() {
             assert_eq!(report.unique_bytes(), 8 * n as u64);
         }
         for fmas in (0..=66).chain([95, 96, 127]) {
-            let alone = Sets {
-                grid: 1,
-                spacing: 1,
-                stride: 1,
-                span: 1,
-            };
+            let alone = Sets { grid: 1, span: 1 };
             let (report, right) = run_ring(&module, 2048, 0, fmas, &alone);
             assert!(right, "{fmas} FMAs");
             assert_eq!(report.flops.total(), 2 * u64::from(fmas) * 2048);
@@ -445,22 +434,13 @@ fn the_ring_is_exact_for_every_number_of_fmas_and_of_sets() {
 #[test]
 fn the_ring_is_right_however_its_sets_are_shared_out() {
     for module in modules() {
-        for sets in [1, 4, 5, 6, 7, 12] {
+        for sets in [1u32, 4, 5, 6, 7, 12] {
             let n = 2048 * sets as usize + 1;
-            // Blocks side by side over the array, or each on a stretch of its own.
-            let across = Sets {
-                grid: 3,
-                spacing: 1,
-                stride: 3,
-                span: sets,
-            };
-            let along = Sets {
-                grid: sets.div_ceil(4),
-                spacing: 4,
-                stride: 1,
-                span: 4,
-            };
-            for (skip, share) in [(0, &across), (0, &along), (4, &across), (3, &along)] {
+            for (skip, span) in [(0, 1), (0, 4), (4, 3), (3, 4)] {
+                let share = &Sets {
+                    grid: sets.div_ceil(span),
+                    span,
+                };
                 let (report, right) = run_ring(&module, n, skip, 2, share);
                 assert!(right, "{sets} sets, {skip} into the arrays");
                 assert_eq!(report.unique_bytes(), 8 * n as u64);

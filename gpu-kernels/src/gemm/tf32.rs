@@ -123,23 +123,31 @@ unsafe fn multiply(products: &Products, ring: Ring, mut walk: Walk, index: u32) 
     let mut stage = Stage::FIRST;
     while let Some(place) = walk.next() {
         let mut sums = Sums256::zero();
-        // SAFETY: a stage is read when it is complete, and given back when the products that read
-        // it, and the registers, are.
-        unsafe {
-            start(&mut sums, ring, stage, index);
-            for _ in 1..depth {
-                let last = stage;
-                stage = stage.next(Transposed::TILE.stages);
-                // The next fragments arrive while the products before them run.
+        let mut left = depth;
+        loop {
+            // SAFETY: the stage is complete, and is given back when the products that read it, and
+            // the registers, are.
+            unsafe {
                 mbarrier::wait(ring.full::<Transposed>(stage), stage.parity);
                 let fragments = fragments(ring.rows::<Transposed>(stage), index);
+                let a = Descriptor::along_k(ring.columns::<Transposed>(stage));
+                wgmma::fence();
+                for slice in 0..SLICES {
+                    let bytes = slice as u32 * SLICE * 4;
+                    sums.multiply_tf32(fragments[slice], a.advance(bytes));
+                }
+                wgmma::commit();
                 wgmma::wait::<0>();
-                give_back(ring, last, thread);
-                products_of(&mut sums, ring, stage, fragments);
+                // Each warp for itself: only it knows that its loads are done.
+                if thread % 32 == 0 {
+                    mbarrier::arrive(ring.empty::<Transposed>(stage));
+                }
             }
-            wgmma::wait::<0>();
-            give_back(ring, stage, thread);
             stage = stage.next(Transposed::TILE.stages);
+            left -= 1;
+            if left == 0 {
+                break;
+            }
         }
         let place = Place {
             column: place.column + warpgroup * 64,
@@ -147,49 +155,6 @@ unsafe fn multiply(products: &Products, ring: Ring, mut walk: Walk, index: u32) 
         };
         // SAFETY: all products are complete.
         unsafe { write(products, &sums, place, thread) };
-    }
-}
-
-/// Waits for a stage and starts its products.
-///
-/// # Safety
-/// The whole warpgroup calls it; no products are under way.
-#[inline(always)]
-unsafe fn start(sums: &mut Sums256, ring: Ring, stage: Stage, index: u32) {
-    // SAFETY: the stage is complete.
-    unsafe {
-        mbarrier::wait(ring.full::<Transposed>(stage), stage.parity);
-        let fragments = fragments(ring.rows::<Transposed>(stage), index);
-        products_of(sums, ring, stage, fragments);
-    }
-}
-
-/// Starts the products of a stage, one group.
-///
-/// # Safety
-/// The whole warpgroup calls it; the stage is complete and stays, and no products are under way.
-#[inline(always)]
-unsafe fn products_of(sums: &mut Sums256, ring: Ring, stage: Stage, fragments: Fragments) {
-    let a = Descriptor::along_k(ring.columns::<Transposed>(stage));
-    wgmma::fence();
-    for slice in 0..SLICES {
-        let bytes = slice as u32 * SLICE * 4;
-        // SAFETY: as the caller vouches.
-        unsafe { sums.multiply_tf32(fragments[slice], a.advance(bytes)) };
-    }
-    wgmma::commit();
-}
-
-/// Tells the thread that copies that this warp has read a stage. Each warp for itself: only it
-/// knows that its loads are done.
-///
-/// # Safety
-/// The products of the stage are complete.
-#[inline(always)]
-unsafe fn give_back(ring: Ring, stage: Stage, thread: u32) {
-    if thread % 32 == 0 {
-        // SAFETY: the barrier is made.
-        unsafe { mbarrier::arrive(ring.empty::<Transposed>(stage)) };
     }
 }
 

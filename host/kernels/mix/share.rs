@@ -6,45 +6,26 @@ use gpu_kernels::params::{
     MIX_RING_BLOCKS_PER_SM, MIX_RING_ELEMENTS, MIX_RING_SHARED_BYTES, STREAM_BLOCK,
 };
 
-/// Waves of [`Share::waves`]: many enough that a multiprocessor which is served faster takes more
-/// blocks, few enough that a block is long against its start.
+/// Blocks of a launch for each that is resident at a time: many enough that a multiprocessor which
+/// is served faster takes more of them, few enough that a block is long against its start.
 const WAVES: u32 = 8;
 
-/// The whole sets of an array over the blocks of a launch: block b has set b * `spacing` and every
-/// `stride`-th from there, less than `span` sets behind it.
+/// The whole sets of an array over the blocks of a launch: each block has a stretch of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// Blocks, at least one: what is left behind the last whole set is theirs too.
     pub grid: u32,
-    /// Sets from the first of one block to that of the next.
-    pub spacing: u32,
-    /// Sets from one to the next of the same block.
-    pub stride: u32,
-    /// Sets from the first of a block to the end of its part.
+    /// Sets of a block.
     pub span: u32,
 }
 
 impl Share {
-    /// As many blocks as are resident at a time, over the array side by side. The arithmetic of
-    /// every multiprocessor comes out even to a set.
-    pub fn resident(sets: u32, info: &DeviceInfo) -> Share {
-        let grid = resident(info).min(sets).max(1);
-        Share {
-            grid,
-            spacing: 1,
-            stride: grid,
-            span: sets,
-        }
-    }
-
-    /// [`WAVES`] times as many blocks, each on a stretch of its own: where one has ended, the next
-    /// begins.
-    pub fn waves(sets: u32, info: &DeviceInfo) -> Share {
+    /// [`WAVES`] times as many blocks as a device holds at a time, or fewer if there are not as many
+    /// sets.
+    pub fn new(sets: u32, info: &DeviceInfo) -> Share {
         let span = sets.div_ceil(resident(info) * WAVES).max(1);
         Share {
             grid: sets.div_ceil(span).max(1),
-            spacing: span,
-            stride: 1,
             span,
         }
     }
@@ -93,11 +74,9 @@ mod tests {
     fn handed_out(sets: u32, share: Share) -> Vec<u32> {
         let mut times = vec![0; sets as usize];
         for block in 0..share.grid {
-            let first = block * share.spacing;
+            let first = block * share.span;
             let end = sets.min(first + share.span);
-            (first..end)
-                .step_by(share.stride as usize)
-                .for_each(|set| times[set as usize] += 1);
+            (first..end).for_each(|set| times[set as usize] += 1);
         }
         times
     }
@@ -108,26 +87,24 @@ mod tests {
             for sets in [
                 0, 1, 2, 5, 6, 7, 47, 48, 49, 791, 792, 793, 6336, 6337, 20_000,
             ] {
-                for share in [Share::resident(sets, &info), Share::waves(sets, &info)] {
-                    assert!(share.grid > 0);
-                    let times = handed_out(sets, share);
-                    assert!(times.iter().all(|&n| n == 1), "{sets} sets, {share:?}");
-                }
+                let share = Share::new(sets, &info);
+                assert!(share.grid > 0);
+                let times = handed_out(sets, share);
+                assert!(times.iter().all(|&n| n == 1), "{sets} sets, {share:?}");
             }
         }
     }
 
     #[test]
-    fn blocks_stay_as_many_as_fit_or_come_in_waves() {
+    fn blocks_come_in_waves() {
         let info = describe(Target::Sm90a);
         let sets = sets(1 << 28).unwrap();
         assert_eq!(sets, 131_072);
-        assert_eq!(Share::resident(sets, &info).grid, 132 * 6);
-        let waves = Share::waves(sets, &info);
+        let waves = Share::new(sets, &info);
         // 20.7 sets for each of eight waves.
         assert_eq!((waves.span, waves.grid), (21, 6242));
         // No multiprocessor is left without a block while another has several sets.
-        let few = Share::waves(500, &info);
+        let few = Share::new(500, &info);
         assert_eq!((few.span, few.grid), (1, 500));
     }
 

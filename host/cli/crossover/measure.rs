@@ -54,7 +54,7 @@ pub struct MeasuringArgs {
 /// seconds and shows nothing new.
 const LARGEST_ON_CPU: u64 = 1024;
 
-/// Measures the kernels of a claim, as far as this version has them, and gives the rows of the
+/// Measures the kernels of a claim, as far as the device runs them, and gives the rows of the
 /// file, and whether points failed.
 ///
 /// # Errors
@@ -99,13 +99,6 @@ fn request(
         .filter(|name| testers.contains(name))
         .map(str::to_owned)
         .collect();
-    if kernels.is_empty() {
-        return Err(CliError::Usage(format!(
-            "--device {device}: {} is not part of this version, so that nothing can be measured; \
-             leave --device out for the prediction",
-            testers.join(", ")
-        )));
-    }
     Request::parse(&SweepArgs {
         kernels,
         sizes: own.sizes.clone(),

@@ -2,6 +2,7 @@
 //! clock probe.
 
 use crate::gpu::thread;
+#[cfg(sm_90a)]
 use crate::ptx::global;
 use crate::ptx::special::{clock64, globaltimer};
 use crate::random::{bf16_bits, integer, sign, uniform};

@@ -67,8 +67,7 @@ fn sizes(kind: SizeKind) -> &'static str {
 
 /// Sizes of batches around the teams of small products, and some that take tiles: sides that are
 /// odd, so that only every other product starts on 16 bytes, and a k of several parts.
-const BATCHED: &str =
-    "16,4x12x20,3x5x7,32,20x28x40,17x31x33,64,40x36x72,33x63x67,65x9x13,72x136x40";
+const BATCHED: &str = "16,4x12x20,3x5x7,32,20x28x40,17x31x33,64,64x64x128,64x64x65,40x36x72,33x63x67,65x9x13,72x136x40";
 
 /// Products of a batch: an odd number, and more than a block takes.
 const BATCH: u64 = 5;
@@ -81,8 +80,8 @@ const TENSOR: &str = "1,65x33x70,66x34x70,66x72x136";
 const TENSOR_FORMS: &str = "5x33x70,66x72x72";
 
 /// Those on a GPU of one multiprocessor, whose blocks take several tiles and, more than once, all
-/// stages of a ring.
-const TENSOR_FEW: &str = "130x264x328";
+/// stages of a ring: an odd number of k tiles, the last of which ends early.
+const TENSOR_FEW: &str = "130x264x264";
 
 /// GPUs of few multiprocessors and less shared memory: other tiles are chosen there, and work that
 /// is shared out is cut elsewhere.

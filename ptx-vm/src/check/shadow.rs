@@ -5,8 +5,8 @@
 //! in each; `bar.warp.sync` starts a new epoch in its own (shuffles and votes order no memory). Two accesses of different threads are ordered if the later warp's clock covers the
 //! earlier epoch.
 //!
-//! What units of the hardware do on behalf of threads has clocks of its own: one for bulk copies,
-//! one for the tensor instructions of each warpgroup. A thread is ordered behind such an access
+//! What units of the hardware do on behalf of threads has clocks of its own: one for bulk copies in
+//! either direction, one for the tensor instructions of each warpgroup. A thread is ordered behind such an access
 //! when it has waited for it (`mbarrier`, `wgmma.wait_group`, `cp.async.bulk.wait_group`). An
 //! mbarrier carries the clocks of those that arrive to those that wait.
 //!
@@ -90,7 +90,7 @@ pub(crate) struct Shadow {
     pub(super) shift: u32,
     pub(super) warps: usize,
     pub(super) warps_per_block: usize,
-    /// Warps, each block's unit of bulk copies, the tensor unit of each warpgroup.
+    /// Warps, each block's two units of bulk copies, the tensor unit of each warpgroup.
     pub(super) agents: usize,
     pub(super) clocks: Vec<u32>,
     /// The first use of a value read from unwritten memory. It waits for the next barrier or the end of the block:
@@ -112,7 +112,7 @@ impl Shadow {
         self.warps_per_block = warps;
         self.deferred = None;
         self.clocks.clear();
-        self.agents = blocks * (warps + 1 + warps.div_ceil(4));
+        self.agents = blocks * (warps + 2 + warps.div_ceil(4));
         let n = self.agents;
         self.clocks.resize(n * n, 0);
         (0..n).for_each(|w| self.clocks[w * n + w] = 1);

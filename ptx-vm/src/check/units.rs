@@ -9,16 +9,17 @@ impl Shadow {
         self.warps_per_block
     }
 
-    /// The unit that does the bulk copies of warp `w`'s block.
-    pub fn copier(&self, w: usize) -> usize {
-        self.warps + w / self.warps_per_block
+    /// The unit that does the bulk copies of warp `w`'s block: one for those into shared memory,
+    /// another for those out of it. They are waited for apart.
+    pub fn copier(&self, w: usize, to_shared: bool) -> usize {
+        self.warps + 2 * (w / self.warps_per_block) + usize::from(!to_shared)
     }
 
     /// The tensor unit of warp `w`'s warpgroup.
     pub fn tensor_unit(&self, w: usize) -> usize {
         let (block, warp) = (w / self.warps_per_block, w % self.warps_per_block);
         let blocks = self.warps / self.warps_per_block;
-        self.warps + blocks + block * self.warps_per_block.div_ceil(4) + warp / 4
+        self.warps + 2 * blocks + block * self.warps_per_block.div_ceil(4) + warp / 4
     }
 
     /// Starts an epoch of a unit, for one copy; returns it.

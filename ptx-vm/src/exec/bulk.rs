@@ -45,8 +45,11 @@ impl Warp {
             let total: u32 = rows.iter().map(|row| row.bytes).sum();
             let shared = (Space::Shared, bulk.shared);
             let base = self.shared_place(env, shared, lane, (total, align))?;
-            let epoch = env.shadow.tick(env.shadow.copier(self.number as usize));
-            let unit = (env.shadow.copier(self.number as usize), epoch);
+            let copier = env
+                .shadow
+                .copier(self.number as usize, bulk.barrier.is_some());
+            let epoch = env.shadow.tick(copier);
+            let unit = (copier, epoch);
             let actor = self.actor(lane);
             let barrier = match bulk.barrier {
                 Some(barrier) => {
@@ -289,7 +292,7 @@ impl Warp {
             if let Some(epoch) = mine[..done].iter().max() {
                 env.shadow.observe(
                     self.number as usize,
-                    env.shadow.copier(self.number as usize),
+                    env.shadow.copier(self.number as usize, false),
                     *epoch,
                 );
             }

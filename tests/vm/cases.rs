@@ -67,7 +67,11 @@ fn sizes(kind: SizeKind) -> &'static str {
 
 /// Sizes of batches around the teams of small products, and some that take tiles: sides that are
 /// odd, so that only every other product starts on 16 bytes, and a k of several parts.
-const BATCHED: &str = "16,4x12x20,3x5x7,32,20x28x40,17x31x33,64,64x64x128,64x64x65,40x36x72,33x63x67,65x9x13,72x136x40";
+const BATCHED: &str =
+    "16,4x12x20,3x5x7,32,20x28x40,17x31x33,64,40x36x72,33x63x67,65x9x13,72x136x40";
+
+/// Sizes of batches whose products are too deep for a team to take at once.
+const BATCHED_DEEP: &str = "36x36x68,33x33x65";
 
 /// Products of a batch: an odd number, and more than a block takes.
 const BATCH: u64 = 5;
@@ -203,8 +207,8 @@ fn way(launch: &Launch, stages: u32) -> Way {
     (launch.entry, cut, several, numbers.collect())
 }
 
-/// Products for which the default variant gives a block several tiles, and a tile several blocks:
-/// of each way to do that, in every tile shape, the cheapest, the cheapest of all first.
+/// Products for which the default variant gives a block several tiles, a tile several blocks, or a
+/// team several parts of a product: of each way to do that, in every tile shape, the cheapest, the cheapest of all first.
 ///
 /// They are searched, because which shape is chosen where is a matter of tuning.
 pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
@@ -224,13 +228,18 @@ pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
             continue;
         };
         let variant = variant.name;
+        let deep = parse_sizes(BATCHED_DEEP, kernel.size_kind()).unwrap();
+        let deep = deep.into_iter().map(|size| (size, BATCH));
+        let single = products(&all).into_iter().map(|size| (size, 1));
+        let sizes: Vec<(Size, u64)> = single.chain(deep).collect();
         for info in smaller(target) {
-            for size in products(&all) {
-                let case = Case {
+            for &(size, batch) in &sizes {
+                let mut case = Case {
                     info: info.clone(),
                     problem: problem(id, variant, size),
                     offset: 0,
                 };
+                case.problem.form.batch = batch;
                 let way = way(&case.launch(), stages);
                 let dearer = |known: &Case| known.cost() > case.cost();
                 if found.get(&way).is_none_or(dearer) {

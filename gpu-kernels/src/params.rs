@@ -605,6 +605,14 @@ const fn tensor_entry(name: &'static str, tile: TensorTile) -> Entry {
     }
 }
 
+/// Describes an entry that copies rows for the bulk copies of the tensor-core kernels.
+const fn row_copy_entry(name: &'static str) -> Entry {
+    Entry {
+        only: Some("sm_90a"),
+        ..entry(name, SUPPORT_BLOCK, 8, false)
+    }
+}
+
 /// Describes an entry whose teams compute whole products.
 const fn product_entry(name: &'static str, shape: ProductShape) -> Entry {
     entry(name, shape.threads(), shape.blocks_per_sm, true)
@@ -656,9 +664,9 @@ pub const ENTRIES: &[Entry] = &[
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),
     entry("mix_ring", STREAM_BLOCK, MIX_RING_BLOCKS_PER_SM, true),
     entry("mix_vector", STREAM_BLOCK, 16, true),
-    entry("narrow_rows_bf16", SUPPORT_BLOCK, 8, false),
-    entry("pad_rows_16", SUPPORT_BLOCK, 8, false),
-    entry("pad_rows_32", SUPPORT_BLOCK, 8, false),
+    row_copy_entry("narrow_rows_bf16"),
+    row_copy_entry("pad_rows_16"),
+    row_copy_entry("pad_rows_32"),
     entry("saxpy_scalar", SCALAR_BLOCK, 8, true),
     entry("saxpy_vector", STREAM_BLOCK, 16, true),
     tile_entry("sgemm_flat", FLAT),

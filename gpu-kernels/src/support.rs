@@ -47,7 +47,9 @@ fills! {
     fill_signs_bf16: u16, seed: u64, one_in: u32 => |i| bf16_bits(sign(seed, i, one_in));
 }
 
-/// Defines a kernel that copies rows to the scratch memory, in units of 16 bytes.
+/// Defines a kernel that copies rows to the scratch memory, in units of 16 bytes, for bulk copies,
+/// which only one target has.
+#[cfg(sm_90a)]
 macro_rules! row_copies {
     ($($(#[$doc:meta])* $name:ident: $from:ty, $unit:literal, |$element:ident, $lane:ident| ($word:expr, $bits:expr);)*) => {
         $(
@@ -89,6 +91,7 @@ macro_rules! row_copies {
     };
 }
 
+#[cfg(sm_90a)]
 row_copies! {
     /// Copies 16-bit elements.
     pad_rows_16: u16, 8, |element, lane| (lane / 2, u32::from(element) << (16 * (lane % 2)));

@@ -282,7 +282,7 @@ fn without_rows_it_predicts_as_it_always_did() {
 
 /// A real sweep: a CPU has no batches, so that it is judged on what it has.
 #[test]
-fn a_cpu_is_measured_and_judged_on_single_problems() {
+fn a_cpu_is_measured_and_judged() {
     let place = Place::new();
     let measuring = [
         "crossover",
@@ -293,19 +293,23 @@ fn a_cpu_is_measured_and_judged_on_single_problems() {
         "--max-time",
         "0.002",
         "--sizes",
-        "8,16,32,64",
+        "32,64",
         "--out",
         "rows.csv",
         "--format",
         "json",
     ];
-    let ran = place.run(measuring).ok();
+    let noted = ["not measured: gemm-mixed", "no tensor cores"];
+    let ran = place.run(measuring).ok().says(&noted);
     let measured: Value = serde_json::from_str(&ran.stdout).unwrap();
     let test = only(&measured);
     assert_eq!(test["verdict"], "not testable");
-    assert_eq!(test["batched"], false);
+    // Judged by batches that fill the memory system, beside single problems.
+    assert_eq!(test["batched"], true);
     assert_eq!(test["claim"], Value::Null);
-    assert_eq!(test["trace"].as_array().unwrap().len(), 4);
+    for trace in ["trace", "single_trace"] {
+        assert_eq!(test[trace].as_array().unwrap().len(), 2, "{trace}");
+    }
     assert_eq!(place.rows("rows.csv").len(), 4);
 
     // Judged again from the file: the same numbers.
@@ -373,6 +377,10 @@ fn bad_input_is_refused() {
             &["--out -", "name a file"],
         ),
         (&["sgemm", "--device", "vm"], &["--device vm", "timing"]),
+        (
+            &["gemm-bf16", "--device", "cpu"],
+            &["gemm-bf16 needs tensor cores", "--device cuda"],
+        ),
         (&["sgemm", "--out", "x.csv"], &["--device"]),
     ] {
         let ran = place.run(["crossover"].iter().chain(args));

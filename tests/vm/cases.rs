@@ -4,6 +4,7 @@ use rooftrace::device::DeviceInfo;
 use rooftrace::device::vm::{Target, describe};
 use rooftrace::kernels::size::{Size, parse_sizes};
 use rooftrace::kernels::{Argument, Data, Form, KernelId, Launch, Problem, SizeKind};
+use rooftrace::roofline::pipe::Pipe;
 use std::collections::BTreeMap;
 
 /// A problem on a GPU that says `info` of itself.
@@ -26,6 +27,13 @@ impl Case {
         launch.unwrap_or_else(|error| panic!("{self}: {error}"))
     }
 
+    /// The launches before it that prepare its operands.
+    pub fn preparation(&self) -> Vec<Launch> {
+        let kernel = self.problem.kernel.kernel();
+        let launches = kernel.preparation(&self.problem, &self.info);
+        launches.unwrap_or_else(|error| panic!("{self}: {error}"))
+    }
+
     /// FLOPs of the work model.
     pub fn cost(&self) -> u64 {
         let kernel = self.problem.kernel.kernel();
@@ -41,8 +49,8 @@ impl std::fmt::Display for Case {
         let units = info.units;
         write!(
             f,
-            "{kernel} {variant} {size}, batch {}, offset {}, on {units} SMs with {shared} B",
-            p.form.batch, self.offset
+            "{kernel} {variant} {size}, {:?}, offset {}, on {units} SMs with {shared} B",
+            p.form, self.offset
         )
     }
 }
@@ -64,6 +72,17 @@ const BATCHED: &str =
 
 /// Products of a batch: an odd number, and more than a block takes.
 const BATCH: u64 = 5;
+
+/// Products on tensor cores: rows of odd length, of even length and of whole 16-byte units, each with
+/// a tile that is not full, more than one k tile and a k tile that ends early.
+const TENSOR: &str = "1,65x33x70,66x34x70,66x72x136";
+
+/// Those in every form: beta, type of C, a batch.
+const TENSOR_FORMS: &str = "5x33x70,66x72x72";
+
+/// Those on a GPU of one multiprocessor, whose blocks take several tiles and, more than once, all
+/// stages of a ring.
+const TENSOR_FEW: &str = "130x264x328";
 
 /// GPUs of few multiprocessors and less shared memory: other tiles are chosen there, and work that
 /// is shared out is cut elsewhere.
@@ -92,6 +111,11 @@ fn problem(kernel: KernelId, variant: &'static str, size: Size) -> Problem {
     }
 }
 
+/// Whether a kernel is a matrix product on tensor cores.
+pub fn on_tensor_cores(id: KernelId) -> bool {
+    id.kernel().size_kind() == SizeKind::Matrix && id.kernel().pipe() != Pipe::Fp32
+}
+
 /// Every kernel, variant and size on the GPU of the target, and batches on one that they fill, too;
 /// the cheapest first.
 pub fn plain(target: Target) -> Vec<Case> {
@@ -101,18 +125,35 @@ pub fn plain(target: Target) -> Vec<Case> {
         let kernel = id.kernel();
         for pipe in kernel.pipes(&whole) {
             for variant in kernel.variants_on_pipe(pipe, &whole) {
-                let case = |info: &DeviceInfo, size, batch, offset| Case {
+                let in_form = |info: &DeviceInfo, size, form, offset| Case {
                     info: info.clone(),
                     problem: Problem {
-                        form: Form {
-                            batch,
-                            pipe: Some(pipe),
-                            ..Form::default()
-                        },
+                        form,
                         ..problem(id, variant.name, size)
                     },
                     offset,
                 };
+                let case = |info: &DeviceInfo, size, batch, offset| {
+                    let form = Form {
+                        batch,
+                        pipe: Some(pipe),
+                        ..Form::default()
+                    };
+                    in_form(info, size, form, offset)
+                };
+                if on_tensor_cores(id) {
+                    let sizes = |text| parse_sizes(text, kernel.size_kind()).unwrap();
+                    cases.extend(sizes(TENSOR).iter().map(|&size| case(&whole, size, 1, 0)));
+                    for size in sizes(TENSOR_FORMS) {
+                        let forms = Form::of(kernel, &whole).into_iter();
+                        cases.extend(forms.map(|form| in_form(&whole, size, form, 0)));
+                    }
+                    for batch in [1, 3] {
+                        let sizes = sizes(TENSOR_FEW);
+                        cases.extend(sizes.iter().map(|&size| case(&few, size, batch, 0)));
+                    }
+                    continue;
+                }
                 let sample = case(
                     &whole,
                     parse_sizes("8", kernel.size_kind()).unwrap()[0],
@@ -177,7 +218,7 @@ pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
     let mut found: BTreeMap<Way, Case> = BTreeMap::new();
     for id in KernelId::ALL {
         let kernel = id.kernel();
-        if kernel.size_kind() != SizeKind::Matrix {
+        if kernel.size_kind() != SizeKind::Matrix || on_tensor_cores(id) {
             continue;
         }
         let Some(variant) = kernel.variants_on(&describe(target)).pop() else {

@@ -1,6 +1,6 @@
 //! Counts against models, for every kernel and variant.
 
-use super::cases::smaller;
+use super::cases::{on_tensor_cores, smaller};
 use super::ptx;
 use rooftrace::count::count;
 use rooftrace::device::Device;
@@ -18,6 +18,8 @@ fn counts_and_models_agree_everywhere() {
                 let kernel = id.kernel();
                 // The sizes of `count`, smaller: what is fast there takes long unoptimised.
                 let text = match kernel.size_kind() {
+                    // Rows of whole 16-byte units, and rows that are copied first.
+                    SizeKind::Matrix if on_tensor_cores(id) => "72x136x200,33x70x65",
                     SizeKind::Matrix => "128,33x70x65",
                     SizeKind::Elements => "4096,1003",
                     // The last has more sets than one multiprocessor holds blocks of `mix_ring`.
@@ -35,30 +37,38 @@ fn counts_and_models_agree_everywhere() {
                 };
                 for (variant, pipe) in kernel.pipes(&info).into_iter().flat_map(on_pipe) {
                     let text = if pipe == kernel.pipe() { text } else { "5" };
-                    let forms = [(text, 1), (batched, 6)].into_iter();
-                    let sizes: Vec<(Size, u64)> = forms
-                        .filter(|(text, _)| !text.is_empty())
-                        .flat_map(|(text, batch)| {
-                            let sizes = parse_sizes(text, kernel.size_kind()).unwrap();
-                            sizes.into_iter().map(move |size| (size, batch))
-                        })
-                        .collect();
-                    for (size, batch) in sizes {
+                    let form = Form {
+                        pipe: Some(pipe),
+                        ..Form::default()
+                    };
+                    let mut sizes: Vec<(Size, Form)> = Vec::new();
+                    for size in parse_sizes(text, kernel.size_kind()).unwrap() {
+                        match on_tensor_cores(id) {
+                            true => {
+                                sizes.extend(Form::of(kernel, &info).iter().map(|f| (size, *f)))
+                            }
+                            false => sizes.push((size, form)),
+                        }
+                    }
+                    if !batched.is_empty() {
+                        let several = parse_sizes(batched, kernel.size_kind()).unwrap();
+                        sizes.extend(
+                            several
+                                .iter()
+                                .map(|&size| (size, Form { batch: 6, ..form })),
+                        );
+                    }
+                    for (size, form) in sizes {
                         let problem = Problem {
                             kernel: id,
                             variant: variant.name,
                             size,
-                            form: Form {
-                                pipe: Some(pipe),
-                                batch,
-                                ..Form::default()
-                            },
+                            form,
                             seed: 1,
                             data: Data::Random,
                         };
                         let counted = count(&mut device, &problem).unwrap();
-                        let place =
-                            format!("{} {} {pipe} {size}, {batch}", id.name(), variant.name);
+                        let place = format!("{} {} {size}, {form:?}", id.name(), variant.name);
                         assert_eq!(counted.disagreements(), [""; 0], "{place}");
                         // The shipped kernels agree to the FLOP and to the byte.
                         assert_eq!(counted.unexplained_flops(), 0, "{place}");

@@ -14,6 +14,7 @@ use crate::record::{Destination, Row, read_file};
 use crate::roofline::Database;
 use crate::roofline::crossover::{Claim, Crossover, claims};
 use crate::sweep::{Plan, Point, roofs};
+use std::io::Write;
 use std::path::PathBuf;
 
 /// What is measured, and where the rows go.
@@ -53,7 +54,7 @@ pub struct MeasuringArgs {
 /// seconds and shows nothing new.
 const LARGEST_ON_CPU: u64 = 1024;
 
-/// Measures the kernels of a claim, as far as this version has them, and gives the rows of the
+/// Measures the kernels of a claim, as far as the device runs them, and gives the rows of the
 /// file, and whether points failed.
 ///
 /// # Errors
@@ -65,7 +66,17 @@ pub(super) fn measure(
     verbosity: Verbosity,
 ) -> Result<(Vec<Row>, Result<(), CliError>), CliError> {
     let request = request(args, device, testers)?;
-    let Measured { rows, conclusion } = sweep::measure(&request, &plan, verbosity, Shown::Nothing)?;
+    let planner = |request: &Request, info: &DeviceInfo, database: Database| {
+        let (request, missing) = runnable(request, info);
+        let plan = plan(&request, info, database)?;
+        if let (Some(note), true) = (note(&missing, info), verbosity >= Verbosity::Normal) {
+            // If stderr is closed there is nobody to tell.
+            let _ = writeln!(anstream::stderr(), "{note}");
+        }
+        Ok(plan)
+    };
+    let Measured { rows, conclusion } =
+        sweep::measure(&request, &planner, verbosity, Shown::Nothing)?;
     // From the file, so that `--from` of it gives the same verdict.
     Ok((read_file(rows.path())?.rows, conclusion))
 }
@@ -88,13 +99,6 @@ fn request(
         .filter(|name| testers.contains(name))
         .map(str::to_owned)
         .collect();
-    if kernels.is_empty() {
-        return Err(CliError::Usage(format!(
-            "--device {device}: {} is not part of this version, so that nothing can be measured; \
-             leave --device out for the prediction",
-            testers.join(", ")
-        )));
-    }
     Request::parse(&SweepArgs {
         kernels,
         sizes: own.sizes.clone(),
@@ -121,6 +125,32 @@ fn request(
         spec: args.common.spec.clone(),
         ptx: None,
     })
+}
+
+/// The request without the kernels that no variant runs on the device, and those kernels. Where
+/// none is left the request stays as it is: planning it says what is wrong.
+fn runnable(request: &Request, info: &DeviceInfo) -> (Request, Vec<KernelId>) {
+    let runs = |id: KernelId| !id.kernel().variants_on(info).is_empty();
+    let mut left = request.clone();
+    left.kernels.retain(|&(id, _)| runs(id));
+    if left.kernels.is_empty() {
+        return (request.clone(), Vec::new());
+    }
+    let ids = request.kernels.iter().map(|&(id, _)| id);
+    (left, ids.filter(|&id| !runs(id)).collect())
+}
+
+/// What is said of kernels that are left out.
+fn note(missing: &[KernelId], info: &DeviceInfo) -> Option<String> {
+    if missing.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = missing.iter().map(|id| id.name()).collect();
+    Some(format!(
+        "not measured: {}; {} has no tensor cores that run it",
+        names.join(", "),
+        info.name
+    ))
 }
 
 /// Both traces in one plan, so that they share the roofs of one run.

@@ -4,7 +4,6 @@ use super::Subject;
 use crate::cli::error::CliError;
 use crate::cli::nearest::unknown;
 use crate::cli::render::{Cell, Column, CommandError, Sheet};
-use crate::kernels::KernelId;
 use crate::roofline::crossover::{Claim, Crossover, claims};
 use crate::roofline::units::significant;
 use crate::roofline::{Gpu, Pipe, Roofline};
@@ -147,17 +146,6 @@ pub(super) fn explain(
             seen.push(claim.label);
             writeln!(out, "{}: assumes that {}.", claim.label, claim.assumption)?;
         }
-    }
-    let missing: Vec<&str> = testers(claims)
-        .into_iter()
-        .filter(|name| !KernelId::ALL.iter().any(|id| id.name() == *name))
-        .collect();
-    if !missing.is_empty() {
-        writeln!(
-            out,
-            "Not in this version, so not testable with it: {}.",
-            missing.join(", ")
-        )?;
     }
     writeln!(
         out,

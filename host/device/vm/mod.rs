@@ -78,8 +78,9 @@ impl VmDevice {
         })
     }
 
-    /// Runs `problem` once and reports on its last launch; with `traffic` the report has sectors, bank conflicts and footprints.
-    /// The footprint of operand `i` is named by [`operand_name`], that of the scratch memory
+    /// Runs `problem` once, what prepares its operands included, and reports on all its launches
+    /// together, under the name of the last; with `traffic` the report has sectors, bank conflicts
+    /// and footprints. The footprint of operand `i` is named by [`operand_name`], that of the scratch memory
     /// [`SCRATCH`].
     ///
     /// # Errors
@@ -103,11 +104,7 @@ impl VmDevice {
         }
         let bytes = shapes.iter().map(|shape| shape.scratch_bytes).max();
         let scratch = self.scratch(bytes.unwrap_or(0))?;
-        let options = Options {
-            traffic,
-            ..Options::default()
-        };
-        let mut report = Report::default();
+        let mut report: Option<Report> = None;
         for shape in &shapes {
             let launch = ptx_vm::Launch {
                 entry: shape.entry.to_owned(),
@@ -117,12 +114,21 @@ impl VmDevice {
                 shared_bytes: shape.shared_bytes,
                 args: self.arguments(shape, operands, scratch)?,
             };
-            report = self
+            let options = Options {
+                traffic,
+                continues: report.is_some(),
+                ..Options::default()
+            };
+            let ran = self
                 .machine
                 .run(&self.module, &mut self.memory, &launch, &options)
                 .map_err(failed)?;
+            report = Some(match report {
+                Some(before) => ran.after(&before),
+                None => ran,
+            });
         }
-        Ok(report)
+        Ok(report.unwrap_or_default())
     }
 
     /// The launch on these operands, if it fits.

@@ -2,7 +2,7 @@
 
 use super::check::{self, Arithmetic, Unit};
 use super::layout::Layout;
-use super::{mma, operands, wgmma, work};
+use super::{mma, operands, surplus, wgmma, work};
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::kernels::{
     Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, SizeKind, Surplus,
@@ -148,10 +148,11 @@ impl Kernel for Gemm {
         operands(problem, self.storage)
     }
 
-    fn surplus(&self, problem: &Problem, _: &DeviceInfo) -> Surplus {
-        match is_mma(problem) {
-            true => mma::surplus(problem),
-            false => Surplus::default(),
+    fn surplus(&self, problem: &Problem, info: &DeviceInfo) -> Surplus {
+        match (is_mma(problem), self.read) {
+            (true, _) => mma::surplus(problem),
+            (false, Element::Bf16) => surplus::bf16(problem, info),
+            (false, Element::F32) => surplus::tf32(problem),
         }
     }
 

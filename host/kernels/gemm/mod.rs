@@ -6,6 +6,7 @@
 //! | [`wgmma`] | their launches |
 //! | [`tiles`] | which tile, by a cost model |
 //! | [`layout`] | where A and B are read: as they lie, or from copies |
+//! | `surplus` | FLOPs that they execute beyond 2 M N K |
 //! | `mma` | the portable launch of `gemm-bf16` |
 //! | [`check`] | verification of a product, also that of `sgemm` |
 
@@ -13,6 +14,7 @@ pub mod check;
 pub mod kernels;
 mod layout;
 mod mma;
+mod surplus;
 mod tiles;
 mod wgmma;
 

@@ -74,7 +74,7 @@ pub fn bf16(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
     let tile = tile(problem, &case);
     let shape = tile.shape;
     let (m, n, _) = problem.matrix();
-    let staged = problem.out() == Element::Bf16 && n.is_multiple_of(ROW_ELEMENTS);
+    let staged = staged(problem);
     let c_map = Argument::TensorMap(staged.then_some(TensorMap {
         matrix: Place::Operand(C),
         element: Element::Bf16,
@@ -170,7 +170,14 @@ fn arguments(
     ])
 }
 
-fn case(problem: &Problem, info: &DeviceInfo) -> Case {
+/// Whether C is written through shared memory: as bfloat16, in rows of whole 16-byte units.
+pub fn staged(problem: &Problem) -> bool {
+    let (_, n, _) = problem.matrix();
+    problem.out() == Element::Bf16 && n.is_multiple_of(ROW_ELEMENTS)
+}
+
+/// What the tile of a problem is chosen by.
+pub fn case(problem: &Problem, info: &DeviceInfo) -> Case {
     let (m, n, k) = problem.matrix();
     Case {
         m,
@@ -182,7 +189,7 @@ fn case(problem: &Problem, info: &DeviceInfo) -> Case {
 }
 
 /// The tile of a problem's variant.
-fn tile(problem: &Problem, case: &Case) -> Tile {
+pub fn tile(problem: &Problem, case: &Case) -> Tile {
     TILES
         .into_iter()
         .find(|tile| tile.variant == problem.variant)

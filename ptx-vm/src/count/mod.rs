@@ -257,7 +257,38 @@ pub struct Report {
     pub lines: Vec<LineCount>,
 }
 
+/// Adds up fields of the same name.
+macro_rules! add {
+    ($to:expr, $from:expr; $($field:ident),* $(,)?) => {
+        $($to.$field += $from.$field;)*
+    };
+}
+
 impl Report {
+    /// The work of this launch and of one `before` it as that of one: instructions, operations and
+    /// traffic as it was asked for. Name and lines stay those of this launch, and so do the
+    /// footprints, which have what both touched if this one was run with
+    /// [`Options::continues`](crate::Options).
+    #[must_use]
+    pub fn after(mut self, before: &Report) -> Report {
+        add!(self, before; blocks, threads, thread_instructions, warp_instructions);
+        add!(self.flops, before.flops;
+            f16, bf16, f32, f64, tensor_f16, tensor_bf16, tensor_tf32, tensor_fp8, tensor_f64,
+            tensor_int8, fused, integer, approximate);
+        add!(self.global, before.global;
+            load_bytes, store_bytes, atomic_bytes, load_requests, store_requests, load_sectors,
+            store_sectors, atomic_sectors);
+        add!(self.shared, before.shared;
+            load_bytes, store_bytes, requests, wavefronts, ideal_wavefronts);
+        let mut classes: std::collections::BTreeMap<Class, u64> =
+            self.classes.into_iter().collect();
+        for (class, threads) in &before.classes {
+            *classes.entry(*class).or_default() += threads;
+        }
+        self.classes = classes.into_iter().collect();
+        self
+    }
+
     /// Bytes per memory level under the perfect-L2 model.
     #[must_use]
     pub fn levels(&self) -> Levels {

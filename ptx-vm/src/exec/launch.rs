@@ -82,6 +82,8 @@ pub struct Options {
     /// Whether sectors, bank conflicts and footprints are counted; instructions, operations and
     /// requested bytes always are.
     pub traffic: bool,
+    /// Whether footprints go on from those of the launch before, instead of starting anew.
+    pub continues: bool,
     /// Warp instructions that one block may issue before it is stopped with
     /// [`InstructionLimit`](crate::FaultKind::InstructionLimit): an endless loop is diagnosed
     /// instead of waited for.
@@ -96,6 +98,7 @@ impl Default for Options {
         Self {
             checks: Checks::ALL,
             traffic: true,
+            continues: false,
             max_warp_instructions: 1 << 32,
             sequential: false,
         }
@@ -144,7 +147,7 @@ impl Machine {
         let cluster = cluster(program, launch)?;
         let params = params(program, launch)?;
         module.place(memory);
-        if options.traffic {
+        if options.traffic && !options.continues {
             memory.forget_touches();
         }
         let frozen = Frozen {

@@ -1,0 +1,51 @@
+//! FLOPs of matrix products on `wgmma` beyond 2 M N K.
+//!
+//! An instruction multiplies 64 rows by all columns of the tile, whether they are elements of the
+//! matrices or the zeros that fill tiles up; so does every k tile, to its end. Sums start from 0,
+//! and C, or 0 in its place, is added when they are written.
+
+use super::wgmma::{case, staged, tile};
+use crate::device::{DeviceInfo, Element};
+use crate::kernels::{Problem, Surplus};
+use gpu_kernels::params::{TENSOR_DEPTH, TENSOR_TF32, TENSOR_TF32_DEPTH};
+
+/// Of a product of bfloat16, on a device.
+pub fn bf16(problem: &Problem, info: &DeviceInfo) -> Surplus {
+    let (m, n, _) = problem.matrix();
+    let shape = tile(problem, &case(problem, info)).shape;
+    let rows = m.next_multiple_of(u64::from(shape.m() * shape.cluster));
+    let columns = n.next_multiple_of(u64::from(shape.n));
+    let mut surplus = Surplus {
+        padding: padding(problem, [rows, columns, u64::from(TENSOR_DEPTH)]),
+        overhead: problem.form.batch * m * n,
+        avoidable: 0,
+    };
+    if staged(problem) {
+        // Whole panels are added to, and clipped when they are copied to C.
+        surplus.padding += problem.form.batch * (rows * columns - m * n);
+    } else if n % 2 == 1 && problem.out() == Element::F32 && !problem.form.reads_c {
+        // Elements are written one by one, and nothing is added.
+        surplus.overhead = 0;
+    }
+    surplus
+}
+
+/// Of a product of f32 in TF32.
+pub fn tf32(problem: &Problem) -> Surplus {
+    let (m, n, _) = problem.matrix();
+    // The tile is one of the transposed product.
+    let rows = m.next_multiple_of(u64::from(TENSOR_TF32.n));
+    let columns = n.next_multiple_of(u64::from(TENSOR_TF32.m()));
+    Surplus {
+        padding: padding(problem, [rows, columns, u64::from(TENSOR_TF32_DEPTH)]),
+        overhead: problem.form.batch * m * n,
+        avoidable: 0,
+    }
+}
+
+/// FLOPs of the products on zeros, where tiles cover `rows` and `columns` of C and k tiles are
+/// `depth` deep.
+fn padding(problem: &Problem, [rows, columns, depth]: [u64; 3]) -> u64 {
+    let (m, n, k) = problem.matrix();
+    2 * problem.form.batch * (rows * columns * k.next_multiple_of(depth) - m * n * k)
+}

@@ -475,10 +475,10 @@ pub const TENSOR_FLAT: TensorTile = TensorTile {
     consumers: 1,
     producers: 32,
     n: 128,
-    stages: 4,
+    stages: 8,
     cluster: 2,
     staged: 2,
-    blocks_per_sm: 2,
+    blocks_per_sm: 1,
 };
 
 /// For small products.

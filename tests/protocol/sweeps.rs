@@ -104,7 +104,7 @@ fn on_a_gpu_the_interval_covers_other_processes_and_the_stopping_rule_does_not()
     assert!((high - (5e-6 + BETWEEN_CONTEXTS_S)).abs() < 1e-15, "{high}");
     assert_eq!((gpu.time_rel_noise, gpu.converged), (Some(0.0), Some(true)));
     let said = gpu.reason.as_deref().unwrap();
-    assert!(said.contains("another process may find 0.5 µs"), "{said}");
+    assert!(said.contains("another process may find 0.75 µs"), "{said}");
     let (low, high) = gpu.sampling_interval().unwrap();
     assert!((low - 5e-6).abs() < 1e-15 && (high - 5e-6).abs() < 1e-15);
 }

@@ -77,9 +77,9 @@ pub const TILES: [Tile; 7] = [
         entry: "gemm_bf16_flat",
         shape: TENSOR_FLAT,
         stays: true,
-        full: 0.50,
-        alone: 0.42,
-        around: 0.8,
+        full: 0.30,
+        alone: 0.30,
+        around: 1.0,
     },
     Tile {
         variant: "small",

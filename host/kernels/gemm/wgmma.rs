@@ -39,7 +39,7 @@ pub const BF16: [Variant; 9] = [
     },
     Variant {
         name: "flat",
-        summary: "the same with 64 x 128 tiles, two blocks a multiprocessor",
+        summary: "the same with 64 x 128 tiles, eight k tiles ahead",
     },
     Variant {
         name: "small",

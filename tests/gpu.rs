@@ -1,8 +1,11 @@
 //! What only a GPU can show: `cargo test --release --test gpu -- --ignored`. The binary is
 //! self-contained, so that it can be built on one machine and run on another.
 
+use gpu_kernels::params::Entry;
 use rooftrace::device::cuda::{CudaDevice, Ptx};
-use rooftrace::device::{CacheState, Device, DeviceChoice, DeviceError, DeviceKind, open};
+use rooftrace::device::{
+    CacheState, Device, DeviceChoice, DeviceError, DeviceInfo, DeviceKind, open,
+};
 use rooftrace::kernels::{Bench, Data, Form, KernelId, Problem, Size, SizeKind, Variant};
 use rooftrace::measure::Rules;
 use rooftrace::record::{Cache, Row, Status};
@@ -21,8 +24,8 @@ fn gpu() -> (MutexGuard<'static, ()>, CudaDevice) {
     (guard, CudaDevice::open(0, None).unwrap())
 }
 
-fn variants(kernel: KernelId) -> &'static [Variant] {
-    kernel.kernel().variants(DeviceKind::Cuda)
+fn variants(kernel: KernelId, info: &DeviceInfo) -> Vec<&'static Variant> {
+    kernel.kernel().variants_on(info)
 }
 
 fn problem(kernel: KernelId, variant: &'static str, size: Size, seed: u64) -> Problem {
@@ -81,8 +84,9 @@ fn assert_all_right(
     sizes: impl IntoIterator<Item = Size>,
     seed: u64,
 ) {
+    let variants = variants(kernel, device.info());
     for size in sizes {
-        for variant in variants(kernel) {
+        for variant in &variants {
             let problem = problem(kernel, variant.name, size, seed);
             assert_right(device, &problem, &format!("seed {seed}"));
         }
@@ -91,6 +95,13 @@ fn assert_all_right(
 
 /// Around warps, blocks and tiles, the lecture's size, and one past a power of two.
 const SIZES: [u64; 8] = [1, 2, 31, 33, 127, 1000, 2360, 4097];
+
+const MATRIX_KERNELS: [KernelId; 4] = [
+    KernelId::Sgemm,
+    KernelId::GemmBf16,
+    KernelId::GemmTf32,
+    KernelId::GemmMixed,
+];
 
 const VECTOR_KERNELS: [KernelId; 4] = [
     KernelId::Copy,
@@ -140,6 +151,37 @@ fn products_with_three_different_sides_are_right() {
 
 #[test]
 #[ignore = "needs a CUDA GPU"]
+fn products_on_tensor_cores_are_right_in_every_form() {
+    let (_alone, mut gpu) = gpu();
+    // Rows of whole 16-byte units, of even and of odd length; less than a tile, and many.
+    let sizes = [
+        (1, 1, 1),
+        (64, 64, 64),
+        (66, 34, 70),
+        (129, 65, 71),
+        (200, 136, 264),
+        (257, 193, 31),
+        (520, 1000, 300),
+        (2360, 2360, 2360),
+    ];
+    for kernel in MATRIX_KERNELS {
+        for form in Form::of(kernel.kernel(), gpu.info()) {
+            for (m, n, k) in sizes {
+                for variant in variants(kernel, gpu.info()) {
+                    let size = Size::Matrix { m, n, k };
+                    let problem = Problem {
+                        form,
+                        ..problem(kernel, variant.name, size, 6)
+                    };
+                    assert_right(&mut gpu, &problem, &format!("{form:?}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA GPU"]
 fn batches_are_right_at_every_alignment() {
     let (_alone, mut gpu) = gpu();
     // Sides around the teams and tiles, odd ones among them: every other product is then off 16
@@ -160,7 +202,7 @@ fn batches_are_right_at_every_alignment() {
     for (m, n, k) in sizes {
         for batch in [1, 2, 7, 1000] {
             for offset in [0, 1, 2] {
-                for variant in variants(KernelId::Sgemm) {
+                for variant in variants(KernelId::Sgemm, gpu.info()) {
                     let problem = Problem {
                         form: Form {
                             batch,
@@ -215,8 +257,10 @@ fn products_of_random_sizes_are_right() {
             k: pick.up_to(5000),
         })
         .collect();
-    assert_all_right(&mut gpu, KernelId::Sgemm, squares, seed);
-    assert_all_right(&mut gpu, KernelId::Sgemm, others, seed);
+    for kernel in MATRIX_KERNELS {
+        assert_all_right(&mut gpu, kernel, squares.iter().copied(), seed);
+        assert_all_right(&mut gpu, kernel, others.iter().copied(), seed);
+    }
 }
 
 #[test]
@@ -269,11 +313,18 @@ fn the_ptx_for_the_oldest_gpu_is_right_on_this_one() {
     let mut gpu = CudaDevice::open(0, Some(oldest.clone())).unwrap();
     assert_eq!(gpu.info().ptx_sha256, Some(oldest.sha256()));
     for kernel in KernelId::ALL {
-        let size = match kernel {
-            KernelId::Sgemm => cube(333),
+        let size = match kernel.kernel().size_kind() {
+            SizeKind::Matrix => cube(333),
             _ => plain(kernel, 100_003),
         };
-        assert_all_right(&mut gpu, kernel, [size], 4);
+        for variant in variants(kernel, gpu.info()) {
+            let problem = problem(kernel, variant.name, size, 4);
+            let launch = kernel.kernel().launch(&problem, gpu.info()).unwrap();
+            // Others are for this GPU alone.
+            if Entry::of("sm_80").any(|entry| entry.name == launch.entry) {
+                assert_right(&mut gpu, &problem, "PTX for sm_80");
+            }
+        }
     }
 }
 
@@ -297,7 +348,8 @@ fn median_s(gpu: &mut CudaDevice, problem: &Problem, cache: CacheState) -> f64 {
 
 /// The fastest variant of copy at a size.
 fn copy(elements: u64) -> Problem {
-    let variant = variants(KernelId::Copy).last().unwrap().name;
+    let variants = KernelId::Copy.kernel().variants(DeviceKind::Cuda);
+    let variant = variants.last().unwrap().name;
     problem(KernelId::Copy, variant, Size::Elements(elements), 5)
 }
 
@@ -397,7 +449,8 @@ fn mix_lies_below_the_measured_roofs_by_little() {
     const ABOUT_THE_RIDGE: f64 = 1.5;
     let (_alone, mut gpu) = gpu();
     const N: u64 = 1 << 28;
-    let fastest = |kernel: KernelId| variants(kernel).last().unwrap().name;
+    let info = gpu.info().clone();
+    let fastest = |kernel: KernelId| variants(kernel, &info).last().unwrap().name;
     let mut seconds = |kernel, size| {
         let problem = problem(kernel, fastest(kernel), size, 8);
         let work = kernel.kernel().work(&problem, gpu.info()).unwrap();
@@ -456,15 +509,15 @@ fn a_sweep_fills_in_the_columns_of_a_gpu() {
     let (_alone, mut gpu) = gpu();
     let mut points = Vec::new();
     for kernel in KernelId::ALL {
-        for variant in variants(kernel) {
-            let size = match kernel {
-                KernelId::Sgemm => cube(512),
+        for variant in variants(kernel, gpu.info()) {
+            let size = match kernel.kernel().size_kind() {
+                SizeKind::Matrix => cube(512),
                 _ => plain(kernel, 1 << 20),
             };
             // More than fits on any GPU.
-            let too_large = match kernel {
-                KernelId::Sgemm => Some(cube(1 << 20)),
-                KernelId::Fma => None,
+            let too_large = match kernel.kernel().size_kind() {
+                _ if kernel == KernelId::Fma => None,
+                SizeKind::Matrix => Some(cube(1 << 20)),
                 _ => Some(plain(kernel, 1 << 42)),
             };
             for size in [Some(size), too_large].into_iter().flatten() {

@@ -18,13 +18,13 @@ use std::path::PathBuf;
     after_help = after_help()
 )]
 pub struct SweepArgs {
-    /// Kernels, separated by spaces or commas: copy, saxpy, triad, fma, mix, sgemm; or
-    /// `all`
+    /// Kernels, separated by spaces or commas: copy, saxpy, triad, fma, mix, sgemm, gemm-bf16,
+    /// gemm-tf32, gemm-mixed; or `all` that the device runs
     #[arg(required = true, value_name = "KERNEL")]
     pub kernels: Vec<String>,
 
     /// Problem sizes instead of the kernel's own: `N`, `A..B` (doubling), `A..B:xF`, `A..B:+S`,
-    /// with suffixes k M G Ki Mi Gi; `MxNxK` for sgemm, `N@I` for mix at I FLOP/byte; several
+    /// with suffixes k M G Ki Mi Gi; `MxNxK` for matrix products, `N@I` for mix at I FLOP/byte; several
     /// separated by commas
     #[arg(short, long, value_name = "SIZES", allow_hyphen_values = true)]
     pub sizes: Option<String>,
@@ -160,7 +160,7 @@ pub enum CacheArg {
 pub enum BaselineArg {
     /// None.
     None,
-    /// cuBLAS for sgemm and saxpy, the driver's copy for copy (GPU only).
+    /// cuBLAS for matrix products and saxpy, the driver's copy for copy (GPU only).
     Cublas,
 }
 
@@ -196,13 +196,16 @@ fn after_help() -> String {
     }
     text.push_str(&format!(
         "N is the number of elements of an array for copy, saxpy, triad and mix, the steps of every \
-         chain for fma, the side of the matrices for sgemm. mix runs at the intensities {}. \
+         chain for fma, the side of the matrices for matrix products. On a GPU gemm-bf16 --variant mma runs on \
+         compute capability 8.0 and later; its other variants, gemm-tf32 and gemm-mixed need 9.0. mix \
+         runs at the intensities {}. \
          ilpCwW of fma has C chains a thread and W warps a scheduler, each 1, 2, 4, 8 or 16: with \
          --variant all the cycles of an FMA follow as a table.\n\n\
          Examples:\n  rooftrace sweep sgemm\n  \
          rooftrace sweep sgemm --sizes 1024..8192,2360,4096x64x4096 --variant all --out sgemm.csv\n  \
          rooftrace sweep mix --intensity 0,0.25..256:x2 --out mix.csv\n  \
          rooftrace sweep fma --variant all --sizes 4Ki,64Ki\n  \
+         rooftrace sweep gemm-bf16 --beta 0 --batch auto --sizes 64..1024 --baseline cublas\n  \
          rooftrace sweep copy,triad --sizes 64Mi,256Mi --cache both --format jsonl --out -",
         intensity::DEFAULT
     ));
@@ -211,7 +214,7 @@ fn after_help() -> String {
 
 /// The names of a kernel's variants; of many the first, the last of the same kind, and the default.
 fn names(variants: &[Variant]) -> String {
-    const MANY: usize = 8;
+    const MANY: usize = 10;
     let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
     match names.as_slice() {
         [first, between @ .., last, default] if names.len() > MANY => format!(

@@ -184,7 +184,7 @@ fn a_descriptor_with_its_steps_swapped_is_noticed() {
     let found = wrong(|text| {
         // Each product of a k tile starts 16 rows of B further on.
         (0..4).fold(text.to_owned(), |text, product: u64| {
-            let at = product * (16 * 128 >> 4);
+            let at = product * ((16 * 128) >> 4);
             let [right, swapped] = [(panel, 1024), (1024, panel)]
                 .map(|(leading, stride)| descriptor(leading, stride) + at);
             text.replace(&right.to_string(), &swapped.to_string())

@@ -4,10 +4,10 @@ use super::error::CliError;
 use super::nearest::unknown;
 use super::render::{Cell, Column, Format, Sheet};
 use super::sweep::form::FormArgs;
-use super::sweep::request::{kernels, sizes};
+use super::sweep::request::{kernels, no_variant, sizes};
 use crate::count::{self, Counted, TOLERANCE};
-use crate::device::DeviceKind;
-use crate::device::vm::{Target, VmDevice};
+use crate::device::DeviceInfo;
+use crate::device::vm::{Target, VmDevice, describe};
 use crate::kernels::{Data, KernelId, Problem, Size};
 use crate::roofline::units::{engineering, grouped};
 use std::io::Write;
@@ -99,10 +99,16 @@ fn plan(args: &CountArgs) -> Result<Vec<Problem>, CliError> {
     let mut problems = Vec::new();
     let ids = kernels(&args.kernels)?;
     let form = FormArgs::of_batch(args.batch, &ids)?;
-    for id in ids {
+    let info = describe(args.target);
+    // Of several kernels those that the target has.
+    let runs = |id: &KernelId| !id.kernel().variants_on(&info).is_empty();
+    if !ids.iter().any(runs) {
+        return Err(CliError::Usage(no_variant(ids[0], &info)));
+    }
+    for id in ids.into_iter().filter(runs) {
         let given = args.sizes.as_deref();
         let sizes = sizes(id, given.unwrap_or_else(|| id.kernel().counted_sizes()))?;
-        for variant in variants(id, &args.variant)? {
+        for variant in variants(id, &args.variant, &info)? {
             problems.extend(sizes.iter().map(|&size: &Size| Problem {
                 kernel: id,
                 variant,
@@ -118,14 +124,21 @@ fn plan(args: &CountArgs) -> Result<Vec<Problem>, CliError> {
 }
 
 /// The variants that are meant.
-fn variants(id: KernelId, given: &str) -> Result<Vec<&'static str>, CliError> {
-    let known = || id.kernel().variants(DeviceKind::Vm).iter().map(|v| v.name);
-    let meant: Vec<&str> = known()
+fn variants(id: KernelId, given: &str, info: &DeviceInfo) -> Result<Vec<&'static str>, CliError> {
+    let known: Vec<&str> = id
+        .kernel()
+        .variants_on(info)
+        .iter()
+        .map(|v| v.name)
+        .collect();
+    let meant: Vec<&str> = known
+        .iter()
+        .copied()
         .filter(|name| given == "all" || *name == given)
         .collect();
     if meant.is_empty() {
         let what = format!("variant of {} on a GPU", id.name());
-        let allowed: Vec<&str> = known().chain(["all"]).collect();
+        let allowed: Vec<&str> = known.into_iter().chain(["all"]).collect();
         return Err(CliError::Usage(format!(
             "--variant: {}",
             unknown(&what, given, allowed)

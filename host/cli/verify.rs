@@ -14,7 +14,7 @@ use super::Verbosity;
 use super::error::CliError;
 use super::render::{Cell, Column, Format, Sheet};
 use super::sweep::form::FormArgs;
-use super::sweep::request::{kernels, sizes};
+use super::sweep::request::{kernels, no_variant, sizes};
 use crate::device::{DeviceChoice, DeviceInfo, DeviceKind};
 use crate::kernels::{Data, Form, KernelId, Problem, Size};
 use checks::{Checked, Outcome, Tally};
@@ -133,7 +133,20 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
             let _ = writeln!(anstream::stderr(), "{text}");
         }
     };
+    let (plan, missing): (Vec<_>, Vec<_>) = plan
+        .into_iter()
+        .partition(|(id, _)| !id.kernel().variants_on(&info).is_empty());
+    if let (true, Some(&(id, _))) = (plan.is_empty(), missing.first()) {
+        return Err(CliError::Usage(no_variant(id, &info)));
+    }
     say(format!("checking {}", info.name));
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|(id, _)| id.name()).collect();
+        say(format!(
+            "not checked, because no variant runs here: {}",
+            names.join(", ")
+        ));
+    }
     let mut sheet = Sheet::new(DIGESTS.to_vec());
     let mut failed = 0;
     for (id, sizes) in plan {

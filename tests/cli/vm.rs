@@ -112,6 +112,54 @@ fn counts_are_printed_beside_the_model() {
 }
 
 #[test]
+fn products_on_tensor_cores_are_counted_with_what_prepares_them() {
+    let place = Place::new();
+    for (kernel, variants, target) in [
+        ("gemm-bf16", 9, "sm_90a"),
+        ("gemm-tf32", 1, "sm_90a"),
+        // Rounds A and B first: reading them is part of the kernel.
+        ("gemm-mixed", 1, "sm_90a"),
+        ("gemm-bf16", 1, "sm_80"),
+    ] {
+        let args = ["count", kernel, "--sizes", "33x70x65", "--target", target];
+        let counted = place.run(args).ok();
+        assert_eq!(counted.stdout.matches("yes").count(), variants, "{kernel}");
+    }
+}
+
+#[test]
+fn kernels_that_a_device_has_no_variant_of_are_named() {
+    let place = Place::new();
+    for args in [["verify", "gemm-bf16"], ["sweep", "gemm-bf16"]] {
+        let args = args.iter().chain(&["--device", "cpu"]);
+        let parts = ["gemm-bf16 needs tensor cores", "--device cuda"];
+        place.run(args).refused(2, &parts);
+    }
+    let args = [
+        "verify",
+        "copy,gemm-tf32",
+        "--device",
+        "cpu",
+        "--sizes",
+        "8",
+    ];
+    let noted = ["not checked", "no variant runs here: gemm-tf32"];
+    let ran = place.run(args).ok().says(&noted);
+    assert!(ran.stdout.contains("copy") && !ran.stdout.contains("gemm"));
+    let args = [
+        "verify",
+        "gemm-bf16",
+        "--device",
+        "vm:sm_80",
+        "--sizes",
+        "33",
+    ];
+    let ran = place.run(args).ok();
+    assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("gemm-bf16 mma"), "{}", ran.stdout);
+}
+
+#[test]
 fn what_cannot_be_counted_is_refused() {
     let place = Place::new();
     for (args, parts) in [
@@ -129,6 +177,10 @@ fn what_cannot_be_counted_is_refused() {
             vec!["copy scalar at 1000000000", "out of memory"],
         ),
         (vec!["copy", "--target", "sm_70"], vec!["--target", "sm_80"]),
+        (
+            vec!["gemm-tf32", "--target", "sm_80"],
+            vec!["gemm-tf32 needs wgmma", "9.0", "--variant mma"],
+        ),
     ] {
         let args = ["count"].into_iter().chain(args);
         place.run(args).refused(2, &parts);

@@ -233,14 +233,7 @@ impl Request {
             return match self.kernels.len() {
                 // One of several: the others are measured.
                 len if len == KernelId::ALL.len() => Ok(Vec::new()),
-                _ => Err(CliError::Usage(format!(
-                    "{} needs tensor cores; {}. Name an NVIDIA GPU with --device cuda",
-                    id.name(),
-                    match device {
-                        DeviceKind::Cpu => "a CPU has none",
-                        DeviceKind::Cuda | DeviceKind::Vm => "this device has none",
-                    }
-                ))),
+                _ => Err(CliError::Usage(no_variant(id, info))),
             };
         }
         match self.variant.as_deref() {
@@ -300,6 +293,20 @@ impl Request {
                 rules.min_time_s, rules.max_time_s
             ))),
         }
+    }
+}
+
+/// Why no variant of a kernel runs on a device, and what to do.
+pub fn no_variant(id: KernelId, info: &DeviceInfo) -> String {
+    let name = id.name();
+    match info.compute_capability {
+        None => format!(
+            "{name} needs tensor cores; a CPU has none. Name an NVIDIA GPU with --device cuda"
+        ),
+        Some(found) => format!(
+            "{name} needs wgmma, which compute capability 9.0 has; this device is {found}. \
+             gemm-bf16 --variant mma runs on it"
+        ),
     }
 }
 

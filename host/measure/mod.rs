@@ -78,7 +78,7 @@ impl Rules {
 /// Within a context the cold median of a short launch repeats to 0.03 us, 0.08 us at most. Another
 /// context, of the same process or not, shifts all short launches together, and a few (copies of
 /// 16Ki to 256Ki elements) by themselves as well. On one H200 21 launches below 20 us were timed in
-/// twice five processes, 5 in six contexts; all medians of a series lay within 0.49 us of each
+/// three times five processes, 5 in six contexts; all medians of a series lay within 0.49 us of each
 /// other, but for the copy of 64Ki elements, where it was 0.72 us in one series. This is the largest
 /// of these ranges, rounded up: measured cold, and taken for warm launches too.
 /// `tests/repeat.rs` holds it against the rows of the processes.

@@ -4,6 +4,7 @@
 //! checked without a compiler, and, for information, the compiler that made it.
 
 use crate::{Error, INSTALL_COMPILER, TARGETS, check};
+use gpu_kernels::params::Entry;
 use std::path::{Path, PathBuf};
 
 const SOURCE_KEY: &str = "// source-sha256: ";
@@ -49,11 +50,10 @@ pub fn read(dir: &Path, expected: &str, tried: &[String]) -> Result<Prebuilt, Er
                 install: INSTALL_COMPILER,
             });
         }
-        check::check(body, target, gpu_kernels::params::ENTRIES).map_err(|reason| {
-            Error::Unusable {
-                target: target.to_owned(),
-                reason,
-            }
+        let entries: Vec<Entry> = Entry::of(target).copied().collect();
+        check::check(body, target, &entries).map_err(|reason| Error::Unusable {
+            target: target.to_owned(),
+            reason,
         })?;
         prebuilt.compiler = value(COMPILER_KEY).unwrap_or_default().to_owned();
         prebuilt.ptx.push((target, body.to_owned()));

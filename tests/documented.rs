@@ -3,6 +3,9 @@
 
 use clap::{CommandFactory, Parser};
 use rooftrace::cli::Cli;
+use rooftrace::device::DeviceKind;
+use rooftrace::kernels::KernelId;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -141,6 +144,22 @@ fn the_two_commands_of_the_readme_are_there() {
             line == command.split(' ').collect::<Vec<_>>()
         });
         assert!(found, "`{command}` is not in a code block of README.md");
+    }
+}
+
+#[test]
+fn the_readme_names_every_kernel_and_every_variant_on_a_gpu() {
+    let readme = file("README.md");
+    let words: BTreeSet<&str> = readme
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
+        .collect();
+    for id in KernelId::ALL {
+        assert!(words.contains(id.name()), "{}", id.name());
+        for variant in id.kernel().variants(DeviceKind::Cuda) {
+            // The many of fma go by a rule.
+            let named = words.contains(variant.name) || variant.name.starts_with("ilp");
+            assert!(named, "{} {}", id.name(), variant.name);
+        }
     }
 }
 

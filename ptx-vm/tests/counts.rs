@@ -171,3 +171,43 @@ fn counting_traffic_can_be_switched_off() {
     );
     assert_eq!(report.thread_instructions, 64 * 5);
 }
+
+#[test]
+fn launches_that_belong_together_are_counted_together() {
+    // y[i] = x[i] + x[i].
+    let text = kernel(
+        ".param .u64 x, .param .u64 y",
+        "ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y]; mov.u32 %r1, %tid.x;
+         mad.wide.u32 %d3, %r1, 4, %d1; ld.global.f32 %r4, [%d3]; add.f32 %r4, %r4, %r4;
+         mad.wide.u32 %d4, %r1, 4, %d2; st.global.f32 [%d4], %r4;",
+    );
+    let module = module(&text);
+    let mut memory = Memory::new();
+    let x = memory.alloc_f32("x", &[1.0; 96]);
+    let y = memory.alloc("y", 384);
+    let mut launch = |start: u64, continues| {
+        let options = Options {
+            continues,
+            ..Options::default()
+        };
+        let args = vec![x.offset(start).into(), y.offset(start).into()];
+        run(&module, &mut memory, [1; 3], [64, 1, 1], args, &options).unwrap()
+    };
+    let first = launch(0, false);
+    assert_eq!(first.unique_bytes(), 2 * 256);
+    // Half of what the second touches the first has touched.
+    let second = launch(128, true);
+    let both = second.clone().after(&first);
+    assert_eq!(both.unique_bytes(), 2 * 384);
+    assert_eq!(both.flops.f32, 128);
+    assert_eq!(both.global.load_bytes, 2 * 256);
+    assert_eq!((both.blocks, both.threads), (2, 128));
+    assert_eq!(
+        both.thread_instructions,
+        first.thread_instructions + second.thread_instructions
+    );
+    let instructions = both.classes.iter().map(|(_, threads)| threads);
+    assert_eq!(instructions.sum::<u64>(), both.thread_instructions);
+    // Another that does not continue starts anew.
+    assert_eq!(launch(0, false).unique_bytes(), 2 * 256);
+}

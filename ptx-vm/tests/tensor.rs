@@ -823,6 +823,48 @@ fn tensor_copies_clip_at_the_edges_and_store_back() {
 }
 
 #[test]
+fn a_copy_in_that_has_arrived_says_nothing_of_a_copy_out() {
+    let text = |wait: &str| {
+        kernel(
+            ".param .u64 x, .param .u64 out",
+            &format!(
+                ".shared .align 128 .b8 s[72];
+                 ld.param.u64 %d1, [x]; ld.param.u64 %d2, [out]; mov.u32 %r1, s; mov.u32 %r4, 7;
+                 mbarrier.init.shared.b64 [s+64], 1;
+                 st.shared.v4.u32 [s], {{%r4, %r4, %r4, %r4}};
+                 fence.proxy.async;
+                 cp.async.bulk.global.shared::cta.bulk_group [%d2], [%r1], 16;
+                 cp.async.bulk.commit_group;
+                 mbarrier.arrive.expect_tx.shared.b64 %d5, [s+64], 16;
+                 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1+16], [%d1], 16, [s+64];
+                 wait:
+                 mbarrier.test_wait.shared.b64 %p1, [s+64], %d5;
+                 @!%p1 bra wait;
+                 {wait}
+                 st.shared.u32 [s], 1;"
+            ),
+        )
+    };
+    let run_with = |wait| {
+        let mut memory = Memory::new();
+        let x = memory.alloc_u32("x", &[1, 2, 3, 4]);
+        let out = memory.alloc("out", 16);
+        let args = vec![x.into(), out.into()];
+        let vm = module(&text(wait));
+        let report = run(&vm, &mut memory, [1; 3], [1; 3], args, &Options::default());
+        report.map(|_| memory.read_u32(out, 4).unwrap())
+    };
+    assert_eq!(
+        run_with("cp.async.bulk.wait_group.read 0;").unwrap(),
+        [7; 4]
+    );
+    let error = run_with("").unwrap_err();
+    let fault = error.fault().unwrap();
+    assert_eq!(fault.kind, FaultKind::AsyncNotWaited, "{fault}");
+    assert!(fault.text.starts_with("st.shared.u32"), "{fault}");
+}
+
+#[test]
 fn odd_edges_are_clipped_by_element() {
     // bf16, 5 columns inside a row of 8.
     let text = kernel(

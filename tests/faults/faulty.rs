@@ -1,4 +1,4 @@
-//! A CPU whose results are wrong in a planned way.
+//! A device whose results are wrong in a planned way.
 
 use rooftrace::device::cpu::CpuDevice;
 use rooftrace::device::{
@@ -45,9 +45,9 @@ pub enum When {
     Run(usize),
 }
 
-/// A CPU with a fault.
+/// A device with a fault.
 pub struct Faulty {
-    cpu: CpuDevice,
+    device: Box<dyn Device>,
     fault: Fault,
     when: When,
     runs: usize,
@@ -58,8 +58,13 @@ pub struct Faulty {
 impl Faulty {
     /// A CPU whose results are spoilt by `fault`.
     pub fn new(fault: Fault, when: When) -> Self {
+        Self::on(CpuDevice::new().unwrap(), fault, when)
+    }
+
+    /// Any device, its results spoilt by `fault`.
+    pub fn on(device: impl Device + 'static, fault: Fault, when: When) -> Self {
         Faulty {
-            cpu: CpuDevice::new().unwrap(),
+            device: Box::new(device),
             fault,
             when,
             runs: 0,
@@ -69,7 +74,7 @@ impl Faulty {
 
     fn get(&mut self, region: Region) -> Vec<f32> {
         let mut values = vec![0.0; region.elements as usize];
-        self.cpu.read(region, &mut values).unwrap();
+        self.device.read(region, &mut values).unwrap();
         values
     }
 
@@ -108,14 +113,17 @@ impl Faulty {
                 }
             }
             Fault::Is(i, value) => values[i as usize] = value,
-            Fault::GuardBefore(operand) => self.write_beside(operands[operand], -4),
+            Fault::GuardBefore(operand) => {
+                let region = operands[operand];
+                self.write_beside(region, -(region.element.bytes() as i64));
+            }
             Fault::GuardBehind(operand) => {
                 let region = operands[operand];
-                self.write_beside(region, 4 * region.elements as i64);
+                self.write_beside(region, region.bytes() as i64);
             }
         }
         self.last = right;
-        self.cpu.write(output, &values).unwrap();
+        self.device.write(output, &values).unwrap();
     }
 
     /// Writes one element at a distance in bytes from the start of a region.
@@ -125,11 +133,11 @@ impl Faulty {
             elements: 1,
             ..region
         };
-        self.cpu.write(place, &[1.0]).unwrap();
+        self.device.write(place, &[1.0]).unwrap();
     }
 }
 
-/// C + A @ B without the summands of `missing`, in f64, rounded once.
+/// beta C + A @ B without the summands of `missing`, in f64, rounded once.
 fn product_without(
     problem: &Problem,
     [a, b, c]: [&[f32]; 3],
@@ -137,9 +145,12 @@ fn product_without(
 ) -> Vec<f32> {
     let (_, n, k) = problem.matrix();
     let (n, k) = (n as usize, k as usize);
+    let beta = if problem.form.reads_c { 1.0 } else { 0.0 };
     let rows = c.chunks(n).zip(a.chunks(k));
     rows.flat_map(|(c, a)| {
-        let mut sums: Vec<f64> = c.iter().map(|&x| f64::from(x)).collect();
+        // What is not read may be NaN.
+        let start = |&x: &f32| if beta == 0.0 { 0.0 } else { f64::from(x) };
+        let mut sums: Vec<f64> = c.iter().map(start).collect();
         for (p, b) in b.chunks(n).enumerate() {
             if !missing.contains(&p) {
                 for (sum, &x) in sums.iter_mut().zip(b) {
@@ -154,33 +165,33 @@ fn product_without(
 
 impl Device for Faulty {
     fn info(&self) -> &DeviceInfo {
-        self.cpu.info()
+        self.device.info()
     }
     fn free_bytes(&mut self) -> Result<u64> {
-        self.cpu.free_bytes()
+        self.device.free_bytes()
     }
     fn alloc(&mut self, bytes: u64) -> Result<rooftrace::device::Buffer> {
-        self.cpu.alloc(bytes)
+        self.device.alloc(bytes)
     }
     fn release_all(&mut self) {
-        self.cpu.release_all();
+        self.device.release_all();
     }
     fn fill(&mut self, region: Region, fill: Fill) -> Result<()> {
-        self.cpu.fill(region, fill)
+        self.device.fill(region, fill)
     }
     fn read(&mut self, region: Region, to: &mut [f32]) -> Result<()> {
-        self.cpu.read(region, to)
+        self.device.read(region, to)
     }
     fn write(&mut self, region: Region, from: &[f32]) -> Result<()> {
-        self.cpu.write(region, from)
+        self.device.write(region, from)
     }
     fn launch_facts(&mut self, problem: &Problem) -> Result<LaunchFacts> {
-        self.cpu.launch_facts(problem)
+        self.device.launch_facts(problem)
     }
     fn run(&mut self, problem: &Problem, operands: &[Region]) -> Result<()> {
         let output = operands[output_of(problem, self.info())];
         let before = self.get(output);
-        self.cpu.run(problem, operands)?;
+        self.device.run(problem, operands)?;
         let now = self.runs;
         self.runs += 1;
         if self.when == When::Always || self.when == When::Run(now) {
@@ -198,10 +209,11 @@ impl Device for Faulty {
         launches: u32,
         samples: u32,
     ) -> Result<Vec<f64>> {
-        self.cpu.time(problem, operands, cache, launches, samples)
+        self.device
+            .time(problem, operands, cache, launches, samples)
     }
     fn telemetry(&mut self) -> Result<Telemetry> {
-        self.cpu.telemetry()
+        self.device.telemetry()
     }
 }
 
@@ -228,7 +240,11 @@ pub fn problem(kernel: KernelId, size: Size, data: Data) -> Problem {
 
 /// Verifies a problem on a CPU with a fault.
 pub fn verify(problem: &Problem, fault: Fault, when: When) -> Check {
-    let mut device = Faulty::new(fault, when);
+    verify_on(Faulty::new(fault, when), problem, when)
+}
+
+/// Verifies a problem on a device with a fault that strikes `when`.
+pub fn verify_on(mut device: Faulty, problem: &Problem, when: When) -> Check {
     let mut bench = Bench::new(&mut device, problem.clone()).unwrap();
     let check = problem.kernel.kernel().verify(&mut bench).unwrap();
     if let When::Run(run) = when {
@@ -242,7 +258,12 @@ pub fn verify(problem: &Problem, fault: Fault, when: When) -> Check {
 
 /// Verifies a problem on a CPU with a fault, and returns why it failed.
 pub fn failure(problem: &Problem, fault: Fault, when: When) -> String {
-    let check = verify(problem, fault, when);
+    failure_on(Faulty::new(fault, when), problem, fault, when)
+}
+
+/// Verifies a problem on a device with this fault, and returns why it failed.
+pub fn failure_on(device: Faulty, problem: &Problem, fault: Fault, when: When) -> String {
+    let check = verify_on(device, problem, when);
     let reason = check.failure.unwrap_or_else(|| {
         panic!(
             "{} at {} passed with {fault:?} ({when:?}); error {:?}, bound {:?}",

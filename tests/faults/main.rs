@@ -5,4 +5,5 @@ mod faulty;
 mod matrices;
 mod scripted;
 mod sweeps;
+mod tensors;
 mod vectors;

@@ -235,6 +235,7 @@ fn row(counted: &Counted, target: Target, disagreements: &[String]) -> Vec<Cell>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::DeviceKind;
 
     fn args(kernels: &[&str]) -> CountArgs {
         CountArgs {

@@ -121,7 +121,7 @@ pub enum Command {
     Count(count::CountArgs),
     /// Compare two files of rows point by point; exit code 1 on a real regression
     Compare(compare::CompareArgs),
-    /// Peak rates of a GPU, derived factor by factor
+    /// Peak rates of a GPU, derived factor by factor, and measured on a device
     Peaks(peaks::PeaksArgs),
     /// Ridge points of known GPUs
     Ridge(ridge::RidgeArgs),
@@ -178,7 +178,7 @@ pub fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Verify(args) => verify::run(args, verbosity, &mut out),
         Command::Count(args) => count::run(args, &mut out),
         Command::Compare(args) => compare::run(args, verbosity, &mut out),
-        Command::Peaks(args) => table(peaks::run(args, &mut out), &mut out),
+        Command::Peaks(args) => peaks::run(args, verbosity, &mut out),
         Command::Ridge(args) => table(ridge::run(args, &mut out), &mut out),
         Command::Intensity(args) => table(intensity::run(args, &mut out), &mut out),
         Command::Crossover(args) => crossover::run(args, verbosity, &mut out),

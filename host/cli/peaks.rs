@@ -1,33 +1,61 @@
-//! `rooftrace peaks`: datasheet peaks by unit and precision, and where they come from.
+//! `rooftrace peaks`: peaks by unit and precision, where they come from, and with a device what is
+//! measured of them.
+
+mod measured;
 
 use std::io::Write;
 
+use super::Verbosity;
+use super::error::CliError;
 use super::render::{Cell, Column, CommandError, Common, Format, Sheet};
+use crate::device::DeviceChoice;
 use crate::roofline::peak::{self, Attributes, Derivation};
 use crate::roofline::units::{binary_bytes, engineering, grouped};
 use crate::roofline::{Gpu, Pipe};
 
-/// Peak rates by unit and precision, from the datasheet and from SMs, cores and clock.
+/// Peak rates by unit and precision, from the datasheet and from SMs, cores and clock; with --device
+/// measured as well, the bandwidth by `triad` and every pipe by `fma`.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   rooftrace peaks
       one line for each known GPU
   rooftrace peaks --gpu H100
-      every peak of one GPU, each derived from SMs, cores and clock")]
+      every peak of one GPU, each derived from SMs, cores and clock
+  rooftrace peaks --device cuda
+      every peak of this GPU measured, beside its datasheet")]
 pub struct PeaksArgs {
     /// Only this GPU, in full: a name, an alias or the driver's device name
     #[arg(long, value_name = "NAME")]
     pub gpu: Option<String>,
+    /// Measure the peaks of this device: auto, cpu, cuda or cuda:I
+    #[arg(short, long, value_name = "DEVICE", conflicts_with = "gpu")]
+    pub device: Option<DeviceChoice>,
+    /// Short sampling (2 % noise)
+    #[arg(long, requires = "device")]
+    pub quick: bool,
+    /// Longest sampling of a peak, in seconds
+    #[arg(long, value_name = "S", requires = "device")]
+    pub max_time: Option<f64>,
     /// Common flags.
     #[command(flatten)]
     pub common: Common,
 }
 
-/// Writes the peaks: a summary of all GPUs, or everything about one.
+/// Writes the peaks: a summary of all GPUs, everything about one, or what a device reaches.
 ///
 /// # Errors
-/// [`CommandError`] for an unknown GPU, a faulty `--spec` file, or a failed write.
-pub fn run(args: &PeaksArgs, out: &mut dyn Write) -> Result<(), CommandError> {
+/// An unknown GPU, a faulty `--spec` file, a failed write; with a device: no such device, an
+/// interruption, [`CliError::Failed`] if a peak could not be measured.
+pub fn run(args: &PeaksArgs, verbosity: Verbosity, out: &mut dyn Write) -> Result<(), CliError> {
+    match args.device {
+        Some(device) => measured::run(args, device, verbosity, out)?,
+        None => known(args, out)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// Writes what the database knows.
+fn known(args: &PeaksArgs, out: &mut dyn Write) -> Result<(), CommandError> {
     let database = args.common.database()?;
     let format = args.common.format;
     match (&args.gpu, format) {
@@ -250,7 +278,9 @@ mod tests {
             &PeaksArgs {
                 gpu: gpu.map(str::to_owned),
                 common,
+                ..PeaksArgs::default()
             },
+            Verbosity::Quiet,
             &mut out,
         )
         .unwrap();
@@ -307,7 +337,11 @@ mod tests {
             spec: Some(file.path().to_owned()),
             format: Format::Table,
         };
-        let error = run(&PeaksArgs { gpu: None, common }, &mut Vec::new()).unwrap_err();
+        let args = PeaksArgs {
+            common,
+            ..PeaksArgs::default()
+        };
+        let error = run(&args, Verbosity::Quiet, &mut Vec::new()).unwrap_err();
         let message = error.to_string();
         let place = format!("--spec: {}:3: gpu \"X\".sms: -1", file.path().display());
         assert!(message.starts_with(&place), "{message}");

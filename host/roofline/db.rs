@@ -313,6 +313,21 @@ impl Database {
             .find(|g| g.driver_names.iter().any(|d| d.eq_ignore_ascii_case(name)))
     }
 
+    /// Names of the `count` GPUs whose names are most like `name`, the nearest first.
+    #[must_use]
+    pub fn nearest_to(&self, name: &str, count: usize) -> Vec<&str> {
+        let key = normalise(name);
+        let likeness = |gpu: &Gpu| {
+            gpu.names()
+                .map(|name| strsim::jaro_winkler(&key, &normalise(name)))
+                .fold(0.0, f64::max)
+        };
+        let mut gpus: Vec<(f64, &Gpu)> = self.gpus.iter().map(|g| (likeness(g), g)).collect();
+        gpus.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let names = gpus.into_iter().map(|(_, gpu)| gpu.name.as_str());
+        names.take(count).collect()
+    }
+
     fn nearest(&self, key: &str) -> String {
         let distance = |name: &str| strsim::jaro_winkler(key, &normalise(name));
         let best = self.gpus.iter().flat_map(Gpu::names).max_by(|a, b| {

@@ -79,6 +79,16 @@ fn the_drivers_name_is_matched_strictly() {
 }
 
 #[test]
+fn the_names_most_like_a_drivers_are_found_without_being_taken_for_it() {
+    let database = Database::builtin().unwrap();
+    let name = "NVIDIA H200 NVL 141GB";
+    assert!(database.find_by_driver_name(name).is_none());
+    let nearest = database.nearest_to(name, 3);
+    assert_eq!(nearest.len(), 3);
+    assert!(nearest[0].starts_with("H200"), "{nearest:?}");
+}
+
+#[test]
 fn an_unknown_gpu_is_answered_with_the_nearest() {
     let message = db().find("H10O").unwrap_err().to_string();
     assert!(message.contains("nearest: \"H100\""), "{message}");

@@ -18,7 +18,7 @@ pub use plan::{Plan, Point};
 
 use crate::device::{Device, DeviceError};
 use crate::record::{Row, Status};
-use roofs::Roofs;
+use roofs::{Conditions, Roofs};
 use row::Provenance;
 use std::time::{Duration, Instant};
 use visit::{Found, Wanted};
@@ -130,13 +130,19 @@ pub fn run(
     let mut company = Company::default();
     company.look(device, observer);
     let roofs_start = Instant::now();
+    let pipes = plan.pipes();
+    let conditions = Conditions {
+        rules: plan.rules,
+        seed: plan.seed,
+        database: &plan.database,
+    };
     let mut lost: Option<DeviceError> = None;
-    let roofs = match Roofs::of(plan, device, &|| observer.go_on()) {
+    let roofs = match Roofs::of(&pipes, conditions, device, &|| observer.go_on()) {
         Ok(roofs) => roofs,
         // Not the end of the sweep yet: every point gets its row, which says so.
         Err(Stop::Device(error)) => {
             lost = Some(error);
-            Roofs::unmeasured(plan, device.info())
+            Roofs::unmeasured(&pipes, &plan.database, device.info())
         }
         Err(stop) => return Err(stop),
     };

@@ -1,6 +1,6 @@
 //! The roofs of the device: from its datasheet or its attributes, and measured in this run.
 
-use super::{Plan, Stop};
+use super::Stop;
 use crate::device::{CacheState, Device, DeviceError, DeviceInfo, DeviceKind};
 use crate::kernels::{Bench, Data, Form, KernelId, Problem, Size};
 use crate::measure::{Measurement, Rules, Subject, measure};
@@ -12,7 +12,7 @@ use crate::roofline::pipe::Pipe;
 /// The roofs of a device: one of bandwidth, and one of arithmetic for each pipe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Roofs {
-    /// Of each pipe that the plan computes on.
+    /// Of each pipe that was asked for.
     pub pipes: Vec<PipeRoofs>,
     /// Why a roof was not measured.
     pub notes: Vec<String>,
@@ -40,46 +40,62 @@ pub struct Rate {
     pub interval: Option<Interval>,
 }
 
+/// How roofs are found.
+#[derive(Debug, Clone, Copy)]
+pub struct Conditions<'a> {
+    /// When to stop sampling; the shortest sampling is cut to 0.3 s.
+    pub rules: Rules,
+    /// Seed of every operand.
+    pub seed: u64,
+    /// GPUs whose datasheets are known.
+    pub database: &'a Database,
+}
+
+/// Longest of the shortest sampling of a roof, in seconds: a sweep does not wait longer for its first
+/// point.
+const ROOF_TIME_S: f64 = 0.3;
+
 impl Roofs {
     /// The peaks of the device alone.
-    pub(super) fn unmeasured(plan: &Plan, info: &DeviceInfo) -> Self {
-        let of_pipe = |pipe| PipeRoofs {
+    pub(super) fn unmeasured(pipes: &[Pipe], database: &Database, info: &DeviceInfo) -> Self {
+        let of_pipe = |&pipe: &Pipe| PipeRoofs {
             pipe,
-            peak: peak(&plan.database, info, pipe),
+            peak: peak(database, info, pipe),
             measured_flop_per_s: None,
             measured_byte_per_s: None,
         };
         Roofs {
-            pipes: plan.pipes().into_iter().map(of_pipe).collect(),
+            pipes: pipes.iter().map(of_pipe).collect(),
             notes: Vec::new(),
         }
     }
 
     /// Looks up or derives the peaks of the device, and measures its roofs: the bandwidth, and the
-    /// rate of every pipe that the plan computes on.
+    /// rate of each of `pipes`. What is measured is verified first.
     ///
     /// A device error other than a lost device leaves a roof unmeasured, with a note.
     ///
     /// # Errors
     /// [`Stop::Interrupted`], or a device that is lost.
     pub fn of(
-        plan: &Plan,
+        pipes: &[Pipe],
+        conditions: Conditions<'_>,
         device: &mut dyn Device,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Self, Stop> {
-        let mut roofs = Roofs::unmeasured(plan, device.info());
+        let mut roofs = Roofs::unmeasured(pipes, conditions.database, device.info());
         let mut notes = Vec::new();
-        let bandwidth = measured(None, plan, device, go_on, &mut notes)?;
+        let bandwidth = measured(None, conditions, device, go_on, &mut notes)?;
         for of_pipe in &mut roofs.pipes {
             of_pipe.measured_byte_per_s = bandwidth;
             of_pipe.measured_flop_per_s =
-                measured(Some(of_pipe.pipe), plan, device, go_on, &mut notes)?;
+                measured(Some(of_pipe.pipe), conditions, device, go_on, &mut notes)?;
         }
         roofs.notes = notes;
         Ok(roofs)
     }
 
-    /// The roofs of a pipe; nothing is known of one that the plan does not compute on.
+    /// The roofs of a pipe; nothing is known of one that was not looked for.
     pub fn of_pipe(&self, pipe: Pipe) -> PipeRoofs {
         let found = self.pipes.iter().find(|roofs| roofs.pipe == pipe);
         found.cloned().unwrap_or(PipeRoofs {
@@ -94,12 +110,12 @@ impl Roofs {
 /// Measures one roof; `None`, and a note, if the device does not let it.
 fn measured(
     pipe: Option<Pipe>,
-    plan: &Plan,
+    conditions: Conditions<'_>,
     device: &mut dyn Device,
     go_on: &dyn Fn() -> bool,
     notes: &mut Vec<String>,
 ) -> Result<Option<Rate>, Stop> {
-    let measured = roof(pipe, plan, device, go_on);
+    let measured = roof(pipe, conditions, device, go_on);
     device.release_all();
     match measured {
         Ok(None) => Err(Stop::Interrupted),
@@ -169,7 +185,7 @@ pub fn peak(database: &Database, info: &DeviceInfo, pipe: Pipe) -> Option<(Roofl
 /// of [`roof_size`].
 fn roof(
     pipe: Option<Pipe>,
-    plan: &Plan,
+    conditions: Conditions<'_>,
     device: &mut dyn Device,
     go_on: &dyn Fn() -> bool,
 ) -> crate::device::Result<Option<Rate>> {
@@ -187,7 +203,7 @@ fn roof(
             pipe,
             ..Form::default()
         },
-        seed: plan.seed,
+        seed: conditions.seed,
         data: Data::Random,
     };
     let work = kernel.kernel().work(&problem, info).map_err(unsupported)?;
@@ -199,8 +215,8 @@ fn roof(
     bench.fill(Data::Random)?;
     let operands = bench.operands().to_vec();
     let rules = Rules {
-        min_time_s: plan.rules.min_time_s.min(0.3),
-        ..plan.rules
+        min_time_s: conditions.rules.min_time_s.min(ROOF_TIME_S),
+        ..conditions.rules
     };
     let subject = Subject {
         problem: &problem,

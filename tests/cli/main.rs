@@ -11,6 +11,7 @@ mod files;
 #[cfg(target_os = "linux")]
 mod interrupted;
 mod output;
+mod peaks;
 mod resuming;
 mod vm;
 

@@ -146,7 +146,7 @@ pub(super) fn measure(
 }
 
 /// Sets a flag on SIGINT and SIGTERM; a second signal ends the program at once.
-fn watch_signals() -> Result<Arc<AtomicBool>, CliError> {
+pub(super) fn watch_signals() -> Result<Arc<AtomicBool>, CliError> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))

@@ -383,7 +383,11 @@ fn intensities(args: &SweepArgs, ids: &[KernelId]) -> Result<Option<Vec<u64>>, C
 }
 
 /// Checks a number that must be above 0.
-fn positive(flag: &str, value: Option<f64>, allowed: &str) -> Result<Option<f64>, CliError> {
+pub(in crate::cli) fn positive(
+    flag: &str,
+    value: Option<f64>,
+    allowed: &str,
+) -> Result<Option<f64>, CliError> {
     match value {
         Some(value) if !(value.is_finite() && value > 0.0) => Err(CliError::Usage(format!(
             "{flag} {value}: give {allowed}, above 0"

@@ -74,10 +74,10 @@ fn on_a_gpu_what_two_processes_may_differ_by_is_the_same() {
         compute_capability: Some("9.0".to_owned()),
         ..row(1, median, 0.001 * median, Some(1e9))
     };
-    // 7 % of a launch of 6 us, as seen between two runs of one program.
+    // 7 % of a launch of 6 us, as seen between two runs of one program; 21 % are more than that.
     assert_eq!(verdict(&on_gpu(6.18e-6), &on_gpu(6.60e-6)).0, Verdict::Same);
     assert_eq!(
-        verdict(&on_gpu(6.18e-6), &on_gpu(7.0e-6)).0,
+        verdict(&on_gpu(6.18e-6), &on_gpu(7.5e-6)).0,
         Verdict::Slower
     );
     // It is no excuse for a long one.

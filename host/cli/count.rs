@@ -235,7 +235,6 @@ fn row(counted: &Counted, target: Target, disagreements: &[String]) -> Vec<Cell>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::DeviceKind;
 
     fn args(kernels: &[&str]) -> CountArgs {
         CountArgs {
@@ -250,13 +249,19 @@ mod tests {
 
     #[test]
     fn every_variant_is_counted_at_every_size() {
-        let problems = plan(&args(&["all"])).unwrap();
-        for id in KernelId::ALL {
-            for variant in id.kernel().variants(DeviceKind::Vm) {
-                let of_variant = problems
-                    .iter()
-                    .filter(|problem| problem.kernel == id && problem.variant == variant.name);
-                assert!(of_variant.count() >= 2, "{} {}", id.name(), variant.name);
+        for target in Target::ALL {
+            let all = CountArgs {
+                target,
+                ..args(&["all"])
+            };
+            let problems = plan(&all).unwrap();
+            for id in KernelId::ALL {
+                for variant in id.kernel().variants_on(&describe(target)) {
+                    let of_variant = problems
+                        .iter()
+                        .filter(|problem| problem.kernel == id && problem.variant == variant.name);
+                    assert!(of_variant.count() >= 2, "{} {}", id.name(), variant.name);
+                }
             }
         }
     }

@@ -19,18 +19,18 @@
 //! - *fp32 cores* round each sum s_k to nearest, which adds an error of variance at most
 //!   u^2 s_k^2 / 3. Along a bridge sum_k s_k^2 = K (1 + |c| + c^2) / 3 + K^2 / 54 in expectation,
 //!   whatever the order of the summands. An element's error thus has the variance
-//!   V(c) = (u^2 / 3) times that, and the bound is [`DEVIATIONS`] sqrt(V(c)). Summing in blocks or
+//!   V(c) = (u^2 / 3) times that, and the bound is `DEVIATIONS` sqrt(V(c)). Summing in blocks or
 //!   by halves makes it smaller.
 //! - *Tensor cores* add the products of a slice of k (16 for bfloat16, 8 for TF32) and the sum so
 //!   far as integers aligned to the largest of them, and cut what lies below: by at most a unit in
 //!   the last place of that largest, 2^-22 times its magnitude, for each summand; the cuts all
-//!   point one way. No partial sum is larger than |c| + 1 + [`BRIDGE`] sqrt(K) / 3 (but for the
+//!   point one way. No partial sum is larger than |c| + 1 + `BRIDGE` sqrt(K) / 3 (but for the
 //!   chance exp(-2 `BRIDGE`^2) = 1e-14), and there are K (1 + 1/8) summands at most: the bound is
 //!   2^-22 (9 K / 8) times that magnitude, times one.
 //!
 //! A C that is bfloat16 is rounded once more, by at most 2^-8 of its value. A residual sums the
 //! errors of a row's N elements with random signs, so its bound is the root of the sum of the
-//! squares, times [`SIGNS`] where they are bounds and not deviations (Hoeffding's inequality: the
+//! squares, times `SIGNS` where they are bounds and not deviations (Hoeffding's inequality: the
 //! chance is 2 exp(-`SIGNS`^2 / 2) = 3e-14); error and bound are divided by sqrt(N), to read as
 //! those of one element. A missing element, tile or k tile shows as an error near sqrt(K)/3.
 

@@ -3,9 +3,9 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`kernels`] | `gemm-bf16`, `gemm-tf32`, `gemm-mixed` |
-//! | [`wgmma`] | their launches |
-//! | [`tiles`] | which tile, by a cost model |
-//! | [`layout`] | where A and B are read: as they lie, or from copies |
+//! | `wgmma` | their launches |
+//! | `tiles` | which tile, by a cost model |
+//! | `layout` | where A and B are read: as they lie, or from copies |
 //! | `surplus` | FLOPs that they execute beyond 2 M N K |
 //! | `mma` | the portable launch of `gemm-bf16` |
 //! | [`check`] | verification of a product, also that of `sgemm` |

@@ -7,6 +7,7 @@ use super::render::{Cell, Column, CommandError, Common, Format, Sheet};
 use crate::roofline::units::{engineering, grouped, significant};
 use crate::roofline::work::{self, GemmShape, GemmStorage, Work};
 use crate::roofline::{Pipe, Roofline};
+use gpu_kernels::params::FMA_CHAINS;
 
 mod explain;
 mod plan;
@@ -20,14 +21,16 @@ use plan::{Dimensions, Plan};
 #[command(after_help = "Examples:
   rooftrace intensity sgemm --sizes 256..4096 --gpu H100 --pipe bf16
       the lecture's crossover: fp32 storage against the BF16 roof
+  rooftrace intensity mix --sizes 64Mi@8,64Mi@16 --gpu H200
+      either side of the ridge point
   rooftrace intensity copy --sizes 256Mi --explain
       the count, and the classic mistakes in it")]
 pub struct IntensityArgs {
     /// Kernel
     #[arg(value_enum)]
     pub kernel: Kernel,
-    /// Sizes: N, A..B (doubling), A..B:xF, A..B:+S, or MxNxK (GEMM only), separated by commas;
-    /// suffixes k M G (decimal) and Ki Mi Gi (binary)
+    /// Sizes: N, A..B (doubling), A..B:xF, A..B:+S, MxNxK (GEMM only), or N@I with an intensity I in
+    /// FLOP/byte (mix only), separated by commas; suffixes k M G (decimal) and Ki Mi Gi (binary)
     #[arg(long, value_name = "SIZES")]
     pub sizes: String,
     /// Place the work on this GPU's roofline
@@ -36,6 +39,9 @@ pub struct IntensityArgs {
     /// Compute roof to place it under (default: the kernel's own); needs --gpu
     #[arg(long, value_name = "PIPE", requires = "gpu")]
     pub pipe: Option<Pipe>,
+    /// GEMM only: independent products a launch (default: 1)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub batch: Option<u64>,
     /// GEMM only: 1 adds C, which is then read; 0 does not (default: 1)
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
     pub beta: Option<u8>,
@@ -53,7 +59,7 @@ pub struct IntensityArgs {
     pub common: Common,
 }
 
-const COLUMNS: [Column; 20] = [
+const COLUMNS: [Column; 21] = [
     ("kernel", Some("Kernel")),
     ("bytes_model", None),
     ("m", None),
@@ -63,6 +69,7 @@ const COLUMNS: [Column; 20] = [
     ("storage", Some("Storage")),
     ("out_type", None),
     ("beta", Some("beta")),
+    ("batch", None),
     ("flops", Some("FLOPs")),
     ("bytes", Some("Bytes")),
     ("intensity_flop_per_byte", Some("FLOP/byte")),
@@ -75,8 +82,10 @@ const COLUMNS: [Column; 20] = [
     ("roof_flop_per_s", None),
     ("bound", None),
 ];
+/// The column of the batch, which is shown if it is not 1.
+const BATCH: usize = 9;
 /// The headings of the last columns, which are shown once there is a GPU.
-const PLACE: [(usize, &str); 4] = [(14, "Pipe"), (17, "Ridge"), (18, "Roof"), (19, "Bound")];
+const PLACE: [(usize, &str); 4] = [(15, "Pipe"), (18, "Ridge"), (19, "Roof"), (20, "Bound")];
 
 /// Writes FLOPs, bytes and intensity for each size.
 ///
@@ -99,6 +108,9 @@ pub fn run(args: &IntensityArgs, out: &mut dyn Write) -> Result<(), CommandError
         for (index, heading) in PLACE {
             columns[index].1 = Some(heading);
         }
+    }
+    if plan.batch > 1 {
+        columns[BATCH].1 = Some("Batch");
     }
     let mut sheet = Sheet::new(columns);
     for size in &plan.sizes {
@@ -196,6 +208,7 @@ fn row(
             Cell::missing()
         },
         only_gemm(beta),
+        only_gemm(plan.batch),
         Cell::whole(work.flops, grouped(work.flops)),
         Cell::whole(work.bytes, grouped(work.bytes)),
         Cell::number(intensity, significant(intensity, 4)),
@@ -217,7 +230,7 @@ fn row(
 }
 
 impl Plan {
-    /// The work at a size; an FFT has two models of its bytes.
+    /// The work at a size; an FFT has two models of its bytes, `fma` is counted for one thread.
     fn work(&self, size: Size) -> Result<Vec<(Option<&'static str>, Work)>, CommandError> {
         let storage = self.storage.a;
         let Dimensions { m, n, k } = size.into();
@@ -230,8 +243,18 @@ impl Plan {
                 (Some("lecture"), work::fft_lecture(n)?),
                 (Some("consistent"), work::fft(n)?),
             ]),
+            Kernel::Fma => {
+                let work = work::fma(1, u64::from(FMA_CHAINS), n)?;
+                Ok(vec![(Some("a thread"), work)])
+            }
+            Kernel::Mix => one(work::mix(n, fmas(size))?),
             _ => {
-                let shape = GemmShape { m, n, k, batch: 1 };
+                let shape = GemmShape {
+                    m,
+                    n,
+                    k,
+                    batch: self.batch,
+                };
                 one(work::gemm(shape, self.storage)?)
             }
         }
@@ -242,6 +265,8 @@ impl Plan {
             (Kernel::Copy, _) => work::COPY,
             (Kernel::Saxpy, _) => work::SAXPY,
             (Kernel::Triad, _) => work::TRIAD,
+            (Kernel::Fma, _) => work::FMA,
+            (Kernel::Mix, _) => work::MIX,
             (Kernel::Fft, Some("lecture")) => work::FFT_LECTURE,
             (Kernel::Fft, _) => work::FFT,
             _ => work::SGEMM,
@@ -250,6 +275,14 @@ impl Plan {
 
     fn growth(&self, bytes_model: Option<&str>) -> &'static str {
         self.formulas(bytes_model).growth
+    }
+}
+
+/// Fused multiply-adds of each element.
+fn fmas(size: Size) -> u64 {
+    match size {
+        Size::Mixed { fmas, .. } => fmas,
+        Size::Elements(_) | Size::Matrix { .. } => 0,
     }
 }
 

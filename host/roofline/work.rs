@@ -380,6 +380,13 @@ pub const FFT: Formulas = Formulas {
     intensity: "(5/16) log2 N",
     growth: "O(log N)",
 };
+/// `mix`, R fused multiply-adds an element.
+pub const MIX: Formulas = Formulas {
+    flops: "2RN",
+    bytes: "8N",
+    intensity: "R/4",
+    growth: "O(R): chosen, whatever N",
+};
 /// FMA loop.
 pub const FMA: Formulas = Formulas {
     flops: "2 x threads x chains x steps",

@@ -23,6 +23,11 @@ pub fn write(
     for (bytes_model, work) in &works {
         let model = bytes_model.map(|m| format!(" ({m})")).unwrap_or_default();
         let (flops, bytes, intensity) = formulas(plan, *bytes_model);
+        let of_batch = |formula: String| match plan.batch {
+            1 => formula,
+            batch => format!("{} x ({formula})", grouped(batch)),
+        };
+        let (flops, bytes) = (of_batch(flops), of_batch(bytes));
         writeln!(out, "{}{model} at {size}:", plan.kernel.id())?;
         writeln!(out, "  FLOPs = {}", equals(&flops, grouped(work.flops)))?;
         writeln!(out, "  bytes = {}", equals(&bytes, grouped(work.bytes)))?;
@@ -118,6 +123,18 @@ fn mistakes(plan: &Plan, right: Work) -> Sheet {
             bytes * 2.0 / 3.0,
             "90 % of the bandwidth looks like 60 %",
         ),
+        Kernel::Mix => push(
+            "each element counted once",
+            flops,
+            bytes / 2.0,
+            "twice the intensity: an element is read and written",
+        ),
+        Kernel::Fma => push(
+            "operands in registers counted as traffic",
+            flops,
+            bytes + 12.0 * flops / 2.0,
+            "a peak kernel would look memory-bound",
+        ),
         Kernel::Fft => push(
             "a complex transform's bytes",
             flops,
@@ -139,7 +156,8 @@ fn mistakes(plan: &Plan, right: Work) -> Sheet {
         // A square count is enough to show it: C is one of the result's two passes.
         if let Some(size) = plan.sizes.first() {
             let Dimensions { m, n, .. } = (*size).into();
-            let c = m as f64 * n as f64 * f64::from(plan.storage.c.bits()) / 8.0;
+            let products = plan.batch as f64;
+            let c = products * m as f64 * n as f64 * f64::from(plan.storage.c.bits()) / 8.0;
             push(
                 "reading C forgotten",
                 flops,

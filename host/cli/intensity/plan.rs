@@ -7,6 +7,7 @@ use crate::roofline::crossover::{self, Crossover, FftBytes};
 use crate::roofline::units::significant;
 use crate::roofline::work::{GemmStorage, Storage};
 use crate::roofline::{Pipe, Roofline};
+use gpu_kernels::params::FMA_CHAINS;
 
 /// A kernel with a work model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -17,6 +18,10 @@ pub enum Kernel {
     Saxpy,
     /// a = b + s c
     Triad,
+    /// r = r a + b in registers, fp32: one thread's chains, whatever the device; sizes are steps
+    Fma,
+    /// y = x through R fused multiply-adds an element, fp32; sizes are N@I with an intensity I
+    Mix,
     /// real FFT, fp32: as the lecture counts it and consistently
     Fft,
     /// C = A B + C in fp32 on the CUDA cores
@@ -39,6 +44,8 @@ impl Kernel {
             Kernel::Copy => "copy",
             Kernel::Saxpy => "saxpy",
             Kernel::Triad => "triad",
+            Kernel::Fma => "fma",
+            Kernel::Mix => "mix",
             Kernel::Fft => "fft",
             Kernel::Sgemm => "sgemm",
             Kernel::Gemm => "gemm",
@@ -53,8 +60,16 @@ impl Kernel {
     pub fn is_gemm(self) -> bool {
         !matches!(
             self,
-            Kernel::Copy | Kernel::Saxpy | Kernel::Triad | Kernel::Fft
+            Kernel::Copy | Kernel::Saxpy | Kernel::Triad | Kernel::Fma | Kernel::Mix | Kernel::Fft
         )
+    }
+
+    fn size_kind(self) -> SizeKind {
+        match self {
+            Kernel::Mix => SizeKind::Mixed,
+            kernel if kernel.is_gemm() => SizeKind::Matrix,
+            _ => SizeKind::Elements,
+        }
     }
 
     fn default_storage(self) -> Storage {
@@ -75,7 +90,7 @@ impl Kernel {
 
     fn pipe(self, storage: Storage) -> Pipe {
         match self {
-            Kernel::Sgemm | Kernel::Fft => Pipe::Fp32,
+            Kernel::Sgemm | Kernel::Fma | Kernel::Mix | Kernel::Fft => Pipe::Fp32,
             Kernel::GemmTf32 => Pipe::Tf32,
             Kernel::GemmBf16 | Kernel::GemmMixed => Pipe::Bf16,
             Kernel::Gemm => match storage {
@@ -117,6 +132,8 @@ pub struct Plan {
     pub kernel: Kernel,
     pub sizes: Vec<Size>,
     pub storage: GemmStorage,
+    /// Independent products a launch; 1 for other kernels.
+    pub batch: u64,
     /// The pipe that the kernel computes on by itself.
     pub pipe: Pipe,
 }
@@ -125,18 +142,14 @@ impl Plan {
     pub fn new(args: &IntensityArgs) -> Result<Plan, CommandError> {
         let kernel = args.kernel;
         let gemm = kernel.is_gemm();
-        let kind = if gemm {
-            SizeKind::Matrix
-        } else {
-            SizeKind::Elements
-        };
-        let sizes = parse_sizes(&args.sizes, kind)?;
+        let sizes = parse_sizes(&args.sizes, kernel.size_kind())?;
         for (name, given) in [
+            ("--batch", args.batch.is_some()),
             ("--beta", args.beta.is_some()),
             ("--out-type", args.out_type.is_some()),
         ] {
             if given && !gemm {
-                let problem = format!("given for {}, which has no C", kernel.id());
+                let problem = format!("given for {}, which is no matrix product", kernel.id());
                 return Err(flag(name, problem, "sgemm and the gemm kernels"));
             }
         }
@@ -171,12 +184,16 @@ impl Plan {
             kernel,
             sizes,
             pipe: kernel.pipe(storage.a),
+            batch: args.batch.unwrap_or(1),
             storage,
         })
     }
 
     /// Where the kernel crosses the ridge point, in words.
     pub fn crossover_text(&self, roofline: &Roofline) -> String {
+        if let Kernel::Fma | Kernel::Mix = self.kernel {
+            return self.crossover_of_chains(roofline);
+        }
         let (what, found) = match self.kernel {
             Kernel::Copy => ("copy", crossover::constant(0.0, roofline)),
             Kernel::Saxpy | Kernel::Triad => {
@@ -204,6 +221,20 @@ impl Plan {
                 significant(intensity, 4)
             ),
         }
+    }
+
+    /// The same for kernels whose intensity is in proportion to the FMAs of a thread or an element.
+    fn crossover_of_chains(&self, roofline: &Roofline) -> String {
+        let (what, count, per_fma) = match self.kernel {
+            Kernel::Mix => ("mix", "FMAs an element", 0.25),
+            _ => ("fma", "steps", f64::from(FMA_CHAINS) / 2.0),
+        };
+        let least = roofline.ridge() / per_fma;
+        format!(
+            "Predicted crossover: {what} is compute-bound from {} {count}, so from {}.",
+            significant(least, 4),
+            least.ceil().max(1.0)
+        )
     }
 }
 

@@ -77,6 +77,72 @@ fn storage_out_type_and_beta_reach_the_byte_count() {
 }
 
 #[test]
+fn mix_has_the_intensity_that_its_size_names() {
+    let line = "mix --sizes 1Mi@0,1Mi@13.75,1Mi@14 --gpu H200";
+    assert_eq!(column(line, "flops")[1], (2 * 55 << 20).to_string());
+    assert_eq!(column(line, "bytes")[1], (8 << 20).to_string());
+    assert_eq!(
+        column(line, "intensity_flop_per_byte"),
+        ["0", "13.75", "14"]
+    );
+    assert_eq!(column(line, "bound"), ["memory", "memory", "compute"]);
+    let text = call(line).unwrap();
+    assert!(
+        text.contains("from 55.75 FMAs an element, so from 56"),
+        "{text}"
+    );
+    // Without an intensity, at each of those that are swept.
+    assert!(column("mix --sizes 64", "flops").len() > 10);
+}
+
+#[test]
+fn fma_is_counted_for_one_thread() {
+    let line = "fma --sizes 1,2,1000 --gpu H200";
+    assert_eq!(column(line, "flops"), ["32", "64", "32000"]);
+    assert_eq!(column(line, "bytes"), ["4", "4", "4"]);
+    assert_eq!(column(line, "bound"), ["memory", "compute", "compute"]);
+    let text = call(line).unwrap();
+    assert!(
+        text.contains("fma (a thread)") && text.contains("so from 2."),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_batch_multiplies_work_and_leaves_the_intensity() {
+    for kernel in ["sgemm", "gemm", "gemm-bf16", "gemm-tf32", "gemm-mixed"] {
+        let one = format!("{kernel} --sizes 64,32x48x16");
+        let many = format!("{one} --batch 100");
+        for name in ["flops", "bytes"] {
+            let hundredfold: Vec<String> = column(&one, name)
+                .iter()
+                .map(|count| format!("{count}00"))
+                .collect();
+            assert_eq!(column(&many, name), hundredfold, "{kernel} {name}");
+        }
+        let intensity = |line| column(line, "intensity_flop_per_byte");
+        assert_eq!(intensity(&one), intensity(&many));
+        assert_eq!(column(&many, "batch"), ["100", "100"]);
+        assert!(call(&many).unwrap().contains("Batch"));
+        assert!(!call(&one).unwrap().contains("Batch"));
+    }
+    let explained = call("sgemm --sizes 1000 --batch 10 --explain").unwrap();
+    for part in ["10 x (2MNK) = 20,000,000,000", "120 MB"] {
+        assert!(explained.contains(part), "{part} in\n{explained}");
+    }
+    let error = call("mix --sizes 64 --batch 2").unwrap_err();
+    assert!(
+        error.contains("--batch") && error.contains("sgemm"),
+        "{error}"
+    );
+    assert!(
+        call("sgemm --sizes 64 --batch 0")
+            .unwrap_err()
+            .contains("--batch")
+    );
+}
+
+#[test]
 fn an_fft_is_printed_as_the_lecture_has_it_and_consistently() {
     let line = "fft --sizes 1Mi";
     assert_eq!(column(line, "intensity_flop_per_byte"), ["3.125", "6.25"]);
@@ -138,7 +204,10 @@ fn bad_input_names_flag_value_and_what_is_allowed() {
         ("copy --sizes 8..4", &["--sizes", "8..4"]),
         ("copy --sizes 2x3x4", &["--sizes", "2x3x4"]),
         ("sgemm --sizes 2x3", &["--sizes", "2x3", "MxNxK"]),
-        ("copy --sizes 8 --beta 1", &["--beta", "copy", "no C"]),
+        (
+            "copy --sizes 8 --beta 1",
+            &["--beta", "copy", "no matrix product"],
+        ),
         ("sgemm --sizes 8 --beta 2", &["--beta", "2 is not in 0..=1"]),
         (
             "sgemm --sizes 8 --storage bf16",

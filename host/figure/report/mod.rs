@@ -121,8 +121,12 @@ fn verdicts(out: &mut String, rows: &[Row], measured: &[&Row]) {
             "datasheet"
         };
         let ridge = significant(compute.rate / memory.rate, 4);
+        let of_pipe = match &compute.limit {
+            roofs::Limit::Compute(pipe) if roofs::of_several_pipes(&roofs) => format!(" of {pipe}"),
+            _ => String::new(),
+        };
         item(format!(
-            "{device}Ridge point at {ridge} FLOP/byte, {origin}."
+            "{device}Ridge point{of_pipe} at {ridge} FLOP/byte, {origin}."
         ));
     }
     for group in trace::groups(measured) {

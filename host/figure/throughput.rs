@@ -207,6 +207,7 @@ fn traced(
         name,
         style,
         scale: 1.0,
+        joined: true,
         points,
     }
 }

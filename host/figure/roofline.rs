@@ -41,6 +41,7 @@ pub fn chart(rows: &[&Row]) -> Chart {
     }
     if roofs::of_several_pipes(&roofs) {
         note.push_str(&roof_note(&roofs));
+        note.push_str(" Numbers at dotted lines are ridge points, FLOP/byte.");
     }
     let (title, subtitle) = heading(rows);
     Chart {
@@ -59,7 +60,7 @@ pub fn chart(rows: &[&Row]) -> Chart {
 
 /// How to read the short labels of roofs of several pipes; the labels themselves where there are more
 /// than find a place.
-fn roof_note(roofs: &[Roof]) -> String {
+pub(super) fn roof_note(roofs: &[Roof]) -> String {
     let known = roofs.iter().find_map(|roof| match roof.origin {
         Origin::Known(word) => Some(word),
         Origin::Measured => None,
@@ -67,7 +68,7 @@ fn roof_note(roofs: &[Roof]) -> String {
     let mut note = match (known, roofs.iter().any(Roof::is_measured)) {
         (Some(known), true) => format!(" Roofs: {known} (dashed) / measured (solid)"),
         _ if in_note(roofs) => " Roofs".to_owned(),
-        _ => return " Numbers at dotted lines are ridge points, FLOP/byte.".to_owned(),
+        _ => return String::new(),
     };
     if in_note(roofs) {
         let devices = devices(roofs);
@@ -83,8 +84,17 @@ fn roof_note(roofs: &[Roof]) -> String {
         note.push_str(": ");
         note.push_str(&labels.collect::<Vec<_>>().join(", "));
     }
-    note.push_str(". Numbers at dotted lines are ridge points, FLOP/byte.");
+    note.push('.');
     note
+}
+
+/// What is written at a roof: nothing if [`roof_note`] has it.
+pub(super) fn roof_label(roof: &Roof, roofs: &[Roof]) -> String {
+    match roofs::of_several_pipes(roofs) {
+        true if roof.limit != Limit::Memory && in_note(roofs) => String::new(),
+        true => roof.short_label(roofs),
+        false => roof.label(),
+    }
 }
 
 /// Whether there are too many roofs of pipes for a label at each.
@@ -277,11 +287,7 @@ fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
             } else {
                 Look::Datasheet
             },
-            label: match several {
-                true if roof.limit != Limit::Memory && in_note(roofs) => String::new(),
-                true => roof.short_label(roofs),
-                false => roof.label(),
-            },
+            label: roof_label(roof, roofs),
             side: match (several, &roof.limit) {
                 (true, Limit::Memory) => Side::Below,
                 (true, Limit::Compute(_)) => Side::Before,

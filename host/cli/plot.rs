@@ -12,7 +12,7 @@ use super::{Color, Verbosity};
 use crate::figure::{self, Kind, Options, layout, pdf, pgfplots, raster, svg, terminal};
 use crate::record::Row;
 
-pub(super) use load::{load, note_omitted};
+pub(super) use load::{load, note_omitted, note_without_datasheet};
 
 /// Pictures of measured rows.
 #[derive(clap::Args, Clone, Debug)]
@@ -145,6 +145,7 @@ pub fn run(
     };
     let chart = figure::chart(&rows, &options)?;
     note_omitted(&rows, verbosity);
+    note_without_datasheet(&rows, verbosity)?;
     let Some((path, format)) = picture else {
         return in_terminal(args, &rows, out, color);
     };

@@ -58,6 +58,8 @@ pub enum Side {
     Above,
     /// Below it, or right of a vertical one.
     Below,
+    /// Left of where it begins; above it where there is no room.
+    Before,
 }
 
 /// A straight line, in values of the axes.
@@ -72,7 +74,7 @@ pub struct Line {
     pub band: (f64, f64),
     /// How it looks.
     pub look: Look,
-    /// What is written along it.
+    /// What is written along it; nothing if empty.
     pub label: String,
     /// Where that is written.
     pub side: Side,
@@ -87,6 +89,8 @@ pub struct Trace {
     pub style: Style,
     /// Factor of the size of its markers: above 1 where another trace would cover it.
     pub scale: f64,
+    /// Whether a line joins its points.
+    pub joined: bool,
     /// Its points, small to large.
     pub points: Vec<Point>,
 }

@@ -128,6 +128,7 @@ fn traces(tested: &Tested) -> Vec<Trace> {
             name: name.clone(),
             style,
             scale: 1.0,
+            joined: true,
         }
     };
     let single = |index| Style {

@@ -1,12 +1,15 @@
 //! Finds free places for labels.
 //!
-//! What is drawn is entered into a grid of cells; a label goes where it covers the fewest taken
-//! ones. The cost does not depend on the number of points, only on the size of the picture.
+//! What is drawn is entered into a grid of cells; a label goes where what it covers costs least. The cost does not depend on the number of points, only on the size of the picture.
 
 /// Side of a cell in points.
 const CELL: f64 = 0.75;
 /// Cost of a cell outside the picture, in taken cells: a label is rather covered than cut off.
 const OUTSIDE: usize = 200;
+/// Cost of a cell of a line, of a marker, of another label: words over words cannot be read.
+const LINE: u8 = 1;
+const MARKER: u8 = 2;
+const LABEL: u8 = 16;
 
 /// A label's place: where its base line begins, how far it reaches, how it is turned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +61,8 @@ pub struct Occupied {
     top: f64,
     columns: usize,
     rows: usize,
-    cells: Vec<bool>,
+    /// What covering each cell costs.
+    cells: Vec<u8>,
 }
 
 impl Occupied {
@@ -72,7 +76,7 @@ impl Occupied {
             top,
             columns,
             rows,
-            cells: vec![false; columns * rows],
+            cells: vec![0; columns * rows],
         }
     }
 
@@ -86,9 +90,9 @@ impl Occupied {
         inside.then(|| row as usize * self.columns + column as usize)
     }
 
-    fn take(&mut self, at: (f64, f64)) {
+    fn take(&mut self, at: (f64, f64), cost: u8) {
         if let Some(cell) = self.cell(at) {
-            self.cells[cell] = true;
+            self.cells[cell] = self.cells[cell].max(cost);
         }
     }
 
@@ -98,7 +102,7 @@ impl Occupied {
         let steps = (dx.hypot(dy) / (CELL * 0.7)).ceil().max(1.0) as usize;
         for i in 0..=steps {
             let t = i as f64 / steps as f64;
-            self.take((from.0 + t * dx, from.1 + t * dy));
+            self.take((from.0 + t * dx, from.1 + t * dy), LINE);
         }
     }
 
@@ -109,7 +113,7 @@ impl Occupied {
             for j in -steps..=steps {
                 let (dx, dy) = (f64::from(i) * CELL, f64::from(j) * CELL);
                 if dx.hypot(dy) <= radius + 0.5 * CELL {
-                    self.take((at.0 + dx, at.1 + dy));
+                    self.take((at.0 + dx, at.1 + dy), MARKER);
                 }
             }
         }
@@ -119,7 +123,7 @@ impl Occupied {
     pub fn label(&mut self, spot: &Spot) {
         let cover: Vec<(f64, f64)> = spot.cover(1.0).collect();
         for at in cover {
-            self.take(at);
+            self.take(at, LABEL);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::axis::{Axis, Scale};
-use super::chart::{Bars, Body, Chart, Look, Plot};
+use super::chart::{Bars, Body, Chart, Line, Look, Plot, Side};
 use super::palette::{COLOURS, Shape, Style};
 use super::scene::Ink;
 
@@ -12,6 +12,10 @@ use super::scene::Ink;
 #[must_use]
 pub fn picture(chart: &Chart, width: f64) -> String {
     let mut out = String::from("% Needs \\usepackage{pgfplots} and \\pgfplotsset{compat=1.18}.\n");
+    for text in [&chart.subtitle, &chart.note] {
+        // What a caption should say. A line break would end the comment.
+        let _ = writeln!(out, "% {}", text.replace(['\n', '\r'], " "));
+    }
     for (i, colour) in COLOURS.iter().enumerate() {
         let _ = writeln!(
             out,
@@ -69,23 +73,15 @@ fn draw_plot(out: &mut String, chart: &Chart, plot: &Plot, width: f64) {
             Look::Measured => "thick",
             Look::Guide => "densely dotted",
         };
-        let vertical = line.from.0 == line.to.0;
-        let side = match (line.look, line.side) {
-            (Look::Guide, _) if vertical => "near start, right",
-            (_, super::chart::Side::Above) if vertical => "near start, left",
-            _ if vertical => "near start, right",
-            (_, super::chart::Side::Above) => "above, sloped",
-            _ => "below, sloped",
+        let side = node_place(line, plot);
+        let node = match line.label.as_str() {
+            "" => String::new(),
+            label => format!(" node[{side}, font=\\scriptsize] {{{}}}", tex(label)),
         };
         let _ = writeln!(
             out,
-            "\\addplot[rooftraceink, {look}, forget plot] coordinates {{({:e},{:e}) ({:e},{:e})}} \
-             node[midway, {side}, font=\\footnotesize] {{{}}};",
-            line.from.0,
-            line.from.1,
-            line.to.0,
-            line.to.1,
-            tex(&line.label)
+            "\\addplot[rooftraceink, {look}, forget plot] coordinates {{({:e},{:e}) ({:e},{:e})}}{node};",
+            line.from.0, line.from.1, line.to.0, line.to.1,
         );
     }
     for (x, y) in &plot.marks {
@@ -98,7 +94,8 @@ fn draw_plot(out: &mut String, chart: &Chart, plot: &Plot, width: f64) {
     for trace in plot.traces.iter().filter(|trace| !trace.points.is_empty()) {
         let _ = writeln!(
             out,
-            "\\addplot+[{}, error bars/.cd, y dir=both, y explicit] coordinates {{",
+            "\\addplot+[{}{}, error bars/.cd, y dir=both, y explicit] coordinates {{",
+            if trace.joined { "" } else { "only marks, " },
             style(trace.style)
         );
         for point in &trace.points {
@@ -112,6 +109,24 @@ fn draw_plot(out: &mut String, chart: &Chart, plot: &Plot, width: f64) {
         let _ = writeln!(out, "}};\n\\addlegendentry{{{}}}", tex(&trace.name));
     }
     out.push_str("\\end{axis}\n\\end{tikzpicture}\n");
+}
+
+/// Where the label of a line stands. LaTeX sets it in a font whose widths are not known here, so that
+/// it is turned along a steep line, and ends where a level one does.
+fn node_place(line: &Line, plot: &Plot) -> &'static str {
+    /// Where a line must begin, as a share of the axis, for a label to have room before it.
+    const ROOM: f64 = 0.58;
+    let vertical = line.from.0 == line.to.0;
+    let level = line.from.1 == line.to.1;
+    match line.side {
+        Side::Before if plot.x.place(line.from.0) > ROOM => "at start, left=3pt",
+        Side::Above if vertical => "at start, above right, sloped",
+        _ if vertical => "at start, below right, sloped",
+        Side::Below if level => "at end, below left",
+        _ if level => "at end, above left",
+        Side::Below => "pos=0.3, below, sloped",
+        _ => "pos=0.3, above, sloped",
+    }
 }
 
 fn draw_bars(out: &mut String, chart: &Chart, bars: &Bars, width: f64) {
@@ -208,9 +223,103 @@ fn tex(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::{self, Kind, Options};
+    use crate::record::{Row, Status};
 
     #[test]
     fn latex_takes_device_names_as_they_are() {
         assert_eq!(tex("A_100 & 50 % {x}"), "A\\_100 \\& 50 \\% \\{x\\}");
+    }
+
+    /// Every brace closes one that is open, every environment the last one begun, and a sign that
+    /// means something to LaTeX is escaped wherever text is set.
+    fn check(source: &str) {
+        let mut depth = 0i32;
+        let mut environments = Vec::new();
+        let code = source.lines().filter(|line| !line.starts_with('%'));
+        for line in code {
+            let mut before = ' ';
+            for c in line.chars() {
+                match c {
+                    '{' if before != '\\' => depth += 1,
+                    '}' if before != '\\' => depth -= 1,
+                    '%' | '&' | '#' | '_' | '~' => {
+                        assert_eq!(before, '\\', "`{c}` is not escaped in {line}");
+                    }
+                    _ => {}
+                }
+                assert!(depth >= 0, "a brace too many in {line}");
+                before = if (before, c) == ('\\', '\\') { ' ' } else { c };
+            }
+            if let Some(name) = line.strip_prefix("\\begin{") {
+                environments.push(name.split('}').next().unwrap_or_default());
+            }
+            if let Some(name) = line.strip_prefix("\\end{") {
+                assert_eq!(environments.pop(), name.strip_suffix('}'), "{line}");
+            }
+        }
+        assert_eq!((depth, environments.len()), (0, 0), "{source}");
+    }
+
+    /// Rows of a kernel and a device whose names have every sign that means something.
+    fn rows() -> Vec<Row> {
+        let row = |variant: &str, n: u64, pipe: &str| Row {
+            device: "A_100 & 50 % #1 {x} ~^\\ $".to_owned(),
+            kernel: "gemm_#1".to_owned(),
+            variant: variant.to_owned(),
+            pipe: Some(pipe.to_owned()),
+            m: Some(n),
+            n,
+            k: Some(n),
+            batch: 1,
+            flops: Some(2 * n * n * n),
+            intensity_flop_per_byte: Some(n as f64 / 8.0),
+            time_median_s: Some(1e-3),
+            flop_per_s: Some(2e12),
+            byte_per_s: Some(1e11),
+            peak_flop_per_s: Some(if pipe == "bf16" { 9.9e14 } else { 6.7e13 }),
+            peak_byte_per_s: Some(4.8e12),
+            measured_peak_flop_per_s: Some(6.6e13),
+            measured_peak_byte_per_s: Some(4.4e12),
+            fraction_of_roof: Some(0.5),
+            verified: Some(true),
+            status: Status::Ok,
+            ..Row::default()
+        };
+        vec![
+            row("50%_of", 256, "fp32"),
+            row("50%_of", 512, "fp32"),
+            row("{a&b}", 256, "bf16"),
+            row("{a&b}", 512, "bf16"),
+        ]
+    }
+
+    #[test]
+    fn every_kind_is_sound_latex_whatever_things_are_called() {
+        for kind in [Kind::Roofline, Kind::Throughput, Kind::Ladder] {
+            let options = Options {
+                kind,
+                ..Options::default()
+            };
+            let chart = figure::chart(&rows(), &options).unwrap();
+            let source = picture(&chart, options.width);
+            assert!(source.contains("A\\_100 \\& 50 \\% \\#1"), "{source}");
+            check(&source);
+        }
+    }
+
+    #[test]
+    fn the_check_finds_faults() {
+        for fault in [
+            "{",
+            "}",
+            "a_b",
+            "\\\\% x",
+            "\\begin{axis}",
+            "\\begin{a}\n\\end{b}",
+        ] {
+            let found = std::panic::catch_unwind(|| check(fault));
+            assert!(found.is_err(), "{fault}");
+        }
     }
 }

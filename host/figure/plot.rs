@@ -232,6 +232,9 @@ fn connect(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Tra
             path.push(at);
         }
     }
+    if !trace.joined {
+        return;
+    }
     for pair in path.windows(2) {
         taken.line(pair[0], pair[1]);
     }
@@ -319,6 +322,9 @@ fn ridge_mark(scene: &mut Scene, taken: &mut Occupied, at: (f64, f64)) {
 
 /// Writes what a line is along it.
 fn label_line(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, line: &Line) {
+    if line.label.is_empty() {
+        return;
+    }
     let (from, to) = (area.place(line.from), area.place(line.to));
     let length = font::width(&line.label, SMALL, false);
     let spots = if from.0 == to.0 {
@@ -357,7 +363,7 @@ fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot>
     // long as there is a free place, so that labels are in the order of their lines.
     let row = |side: f64, row: f64| side + side.signum() * row * 1.6 * SMALL;
     let sides = match side {
-        Side::Above => [
+        Side::Above | Side::Before => [
             row(above, 0.0),
             row(above, 1.0),
             row(above, 2.0),
@@ -376,7 +382,10 @@ fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot>
     // is shorter, for beyond its end is often the edge of the plot.
     let last = whole - length - 4.0;
     let first = last.min(0.0);
-    let mut spots = Vec::new();
+    let mut spots = match side {
+        Side::Before => before(from, length),
+        Side::Above | Side::Below => Vec::new(),
+    };
     for off in sides {
         for i in 0..=24 {
             let start = first + (last - first) * (1.0 - f64::from(i) / 24.0);
@@ -395,13 +404,30 @@ fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot>
     spots
 }
 
+/// Places left of where a horizontal line begins, level with it and then in rows above and below.
+fn before((x, y): (f64, f64), length: f64) -> Vec<Spot> {
+    /// Room for the mark of a ridge point.
+    const GAP: f64 = 6.0;
+    let rows = [0.0, -1.0, -2.0, 1.0, -3.0, 2.0];
+    let spot = |row: f64| Spot {
+        at: (
+            x - GAP - length,
+            y + Spot::height(SMALL) / 2.0 + row * 1.25 * SMALL,
+        ),
+        length,
+        size: SMALL,
+        angle: 0.0,
+    };
+    rows.map(spot).to_vec()
+}
+
 /// Places beside a vertical line, from its lower end up.
 fn beside(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot> {
     let right = from.0 + 3.0;
     let left = from.0 - 3.0 - length;
     let sides = match side {
         Side::Below => [right, left],
-        Side::Above => [left, right],
+        Side::Above | Side::Before => [left, right],
     };
     let steps = ((from.1 - to.1) / 4.0).max(1.0) as usize;
     let mut spots = Vec::new();

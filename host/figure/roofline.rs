@@ -3,7 +3,7 @@
 use super::axis::{Axis, Labels, Scale};
 use super::chart::{Body, Chart, Line, Look, Plot, Point, Side, Trace};
 use super::heading;
-use super::roofs::{self, Limit, Roof};
+use super::roofs::{self, Limit, Origin, Roof};
 use super::trace::{self, Group};
 use crate::record::Row;
 use crate::roofline::units::significant;
@@ -39,6 +39,10 @@ pub fn chart(rows: &[&Row]) -> Chart {
     if rows.iter().any(without_flops) {
         note.push_str(" Kernels without FLOPs stand at the left edge, placed by their bytes.");
     }
+    if roofs::of_several_pipes(&roofs) {
+        note.push_str(&roof_note(&roofs));
+        note.push_str(" Numbers at dotted lines are ridge points, FLOP/byte.");
+    }
     let (title, subtitle) = heading(rows);
     Chart {
         title,
@@ -52,6 +56,52 @@ pub fn chart(rows: &[&Row]) -> Chart {
         }]),
         note,
     }
+}
+
+/// How to read the short labels of roofs of several pipes; the labels themselves where there are more
+/// than find a place.
+pub(super) fn roof_note(roofs: &[Roof]) -> String {
+    let known = roofs.iter().find_map(|roof| match roof.origin {
+        Origin::Known(word) => Some(word),
+        Origin::Measured => None,
+    });
+    let mut note = match (known, roofs.iter().any(Roof::is_measured)) {
+        (Some(known), true) => format!(" Roofs: {known} (dashed) / measured (solid)"),
+        _ if in_note(roofs) => " Roofs".to_owned(),
+        _ => return String::new(),
+    };
+    if in_note(roofs) {
+        let devices = devices(roofs);
+        let labels = roofs
+            .iter()
+            .filter(|roof| roof.limit != Limit::Memory)
+            .map(|roof| (roof, roof.short_label(roofs)))
+            .filter(|(_, label)| !label.is_empty())
+            .map(|(roof, label)| match mark(&devices, &roof.device) {
+                Some(letter) => format!("{letter}: {label}"),
+                None => label,
+            });
+        note.push_str(": ");
+        note.push_str(&labels.collect::<Vec<_>>().join(", "));
+    }
+    note.push('.');
+    note
+}
+
+/// What is written at a roof: nothing if [`roof_note`] has it.
+pub(super) fn roof_label(roof: &Roof, roofs: &[Roof]) -> String {
+    match roofs::of_several_pipes(roofs) {
+        true if roof.limit != Limit::Memory && in_note(roofs) => String::new(),
+        true => roof.short_label(roofs),
+        false => roof.label(),
+    }
+}
+
+/// Whether there are too many roofs of pipes for a label at each.
+fn in_note(roofs: &[Roof]) -> bool {
+    /// Most that find a place.
+    const LABELLED: usize = 4;
+    roofs::compute(roofs) > LABELLED
 }
 
 /// Whether a trace is of a kernel without operations.
@@ -93,12 +143,22 @@ fn traced(group: &Group<'_>, copy_at: f64) -> Trace {
             tip: trace::tip(&group.name, row),
         })
     });
+    let points: Vec<Point> = points.collect();
     Trace {
         name: group.name.clone(),
         style: group.style,
         scale: 1.0,
-        points: points.collect(),
+        joined: goes_one_way(&points),
+        points,
     }
+}
+
+/// Whether intensity only grows or only falls with the size. With matrices of several shapes it goes
+/// back and forth, and a line through the points would show nothing but that.
+fn goes_one_way(points: &[Point]) -> bool {
+    let rising = points.windows(2).all(|pair| pair[0].x <= pair[1].x);
+    let falling = points.windows(2).all(|pair| pair[0].x >= pair[1].x);
+    rising || falling
 }
 
 /// Enlarges the markers of traces whose points all have the same intensity as those of a later
@@ -194,6 +254,7 @@ fn rate_axis(traces: &[Trace], roofs: &[Roof], x: &Axis) -> Axis {
 fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
     let pairs = roofs::pairs(roofs);
     let devices = devices(roofs);
+    let several = roofs::of_several_pipes(roofs);
     let mut lines = Vec::new();
     for roof in roofs {
         let (from, to) = match roof.limit {
@@ -226,8 +287,13 @@ fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
             } else {
                 Look::Datasheet
             },
-            label: roof.label(),
-            side: if measured { Side::Below } else { Side::Above },
+            label: roof_label(roof, roofs),
+            side: match (several, &roof.limit) {
+                (true, Limit::Memory) => Side::Below,
+                (true, Limit::Compute(_)) => Side::Before,
+                (false, _) if measured => Side::Below,
+                (false, _) => Side::Above,
+            },
         };
         add(&mut lines, line, mark(&devices, &roof.device));
     }
@@ -251,12 +317,11 @@ fn guides(pairs: &[(&Roof, &Roof)], y: &Axis, devices: &[&str]) -> Vec<Line> {
             continue;
         }
         let ridge = compute.rate / memory.rate;
-        let mut label = format!("ridge {} FLOP/byte", significant(ridge, 3));
-        if pairs.iter().any(|(_, other)| other.limit != compute.limit)
-            && let Limit::Compute(pipe) = &compute.limit
-        {
-            label = format!("{pipe} {label}");
-        }
+        let several = pairs.iter().any(|(_, other)| other.limit != compute.limit);
+        let label = match several {
+            true => significant(ridge, 3),
+            false => format!("ridge {} FLOP/byte", significant(ridge, 3)),
+        };
         let line = Line {
             from: (ridge, y.low),
             to: (ridge, compute.rate),
@@ -310,7 +375,7 @@ pub(super) fn add(lines: &mut Vec<Marked>, line: Line, mark: Option<char>) {
 /// The lines, the letters of their devices before their labels.
 pub(super) fn labelled(lines: Vec<Marked>) -> Vec<Line> {
     let labelled = lines.into_iter().map(|(mut line, marks)| {
-        if !marks.is_empty() {
+        if !marks.is_empty() && !line.label.is_empty() {
             let marks: Vec<String> = marks.iter().map(char::to_string).collect();
             line.label = format!("{}: {}", marks.join(", "), line.label);
         }

@@ -50,7 +50,46 @@ impl Roof {
         match &self.limit {
             Limit::Memory => format!("{} {origin}", engineering(self.rate, "B/s")),
             Limit::Compute(pipe) => {
-                format!("{pipe} {} {origin}", engineering(self.rate, "FLOP/s"))
+                format!(
+                    "{pipe} {} {origin}",
+                    engineering(self.rate, rate_unit(pipe))
+                )
+            }
+        }
+    }
+
+    /// What is written where there are roofs of several pipes: one label for the roof of the
+    /// datasheet and the measured one, at the upper roof of a pipe and the lower one of a memory.
+    /// Empty for the other of the two.
+    #[must_use]
+    pub fn short_label(&self, roofs: &[Roof]) -> String {
+        let partner = roofs.iter().find(|other| {
+            other.limit == self.limit
+                && other.device == self.device
+                && other.is_measured() != self.is_measured()
+        });
+        let Some(partner) = partner else {
+            return self.label();
+        };
+        let (known, measured) = match self.is_measured() {
+            true => (partner, self),
+            false => (self, partner),
+        };
+        let measured_is_upper = measured.rate > known.rate;
+        let labels_measured = match self.limit {
+            Limit::Memory => !measured_is_upper,
+            Limit::Compute(_) => measured_is_upper,
+        };
+        if labels_measured != self.is_measured() {
+            return String::new();
+        }
+        match &self.limit {
+            Limit::Memory => both(known.rate, measured.rate, "B/s"),
+            Limit::Compute(pipe) => {
+                format!(
+                    "{pipe} {}",
+                    both(known.rate, measured.rate, rate_unit(pipe))
+                )
             }
         }
     }
@@ -113,6 +152,43 @@ fn summarized(roof: Roof, mut rates: Vec<f64>) -> Roof {
         range: (rates[0], rates[rates.len() - 1]),
         ..roof
     }
+}
+
+/// Two rates with their unit, which is written once if both have it: `989.4/887.5 TFLOP/s`.
+fn both(known: f64, measured: f64, unit: &str) -> String {
+    let (known, measured) = (engineering(known, unit), engineering(measured, unit));
+    match (known.split_once(' '), measured.split_once(' ')) {
+        (Some((number, prefixed)), Some((_, same))) if prefixed == same => {
+            format!("{number}/{measured}")
+        }
+        _ => format!("{known}/{measured}"),
+    }
+}
+
+/// Number of pipes that have a roof.
+#[must_use]
+pub fn compute(roofs: &[Roof]) -> usize {
+    let mut pipes: Vec<&Limit> = Vec::new();
+    for roof in roofs.iter().filter(|roof| roof.limit != Limit::Memory) {
+        if !pipes.contains(&&roof.limit) {
+            pipes.push(&roof.limit);
+        }
+    }
+    pipes.len()
+}
+
+/// Whether the roofs are of more than one pipe.
+#[must_use]
+pub fn of_several_pipes(roofs: &[Roof]) -> bool {
+    compute(roofs) > 1
+}
+
+/// The unit of the rate of a pipe with this name in figures.
+fn rate_unit(name: &str) -> &'static str {
+    Pipe::ALL
+        .into_iter()
+        .find(|pipe| pipe_name(Some(pipe.id())) == name)
+        .map_or("FLOP/s", Pipe::rate_unit)
 }
 
 /// The short word for a source of peaks.

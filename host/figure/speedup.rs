@@ -48,6 +48,7 @@ pub fn chart(rows: &[&Row]) -> Result<Chart, FigureError> {
                 name: group.name.clone(),
                 style: group.style,
                 scale: 1.0,
+                joined: true,
                 points: points.collect(),
             }
         })

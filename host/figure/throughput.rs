@@ -32,7 +32,10 @@ pub fn chart(rows: &[&Row]) -> Chart {
         title,
         subtitle,
         body: Body::Plots(plots),
-        note: String::new(),
+        note: match roofs::of_several_pipes(&roofs) {
+            true => roofline::roof_note(&roofs).trim_start().to_owned(),
+            false => String::new(),
+        },
     }
 }
 
@@ -121,7 +124,7 @@ fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate, next_style: usize) ->
             } else {
                 Look::Datasheet
             },
-            label: roof.label(),
+            label: roofline::roof_label(roof, roofs),
             side: if measured { Side::Below } else { Side::Above },
         };
         roofline::add(&mut lines, line, roofline::mark(&devices, &roof.device));
@@ -207,6 +210,7 @@ fn traced(
         name,
         style,
         scale: 1.0,
+        joined: true,
         points,
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 #[test]
 fn peaks_of_the_cpu_are_measured() {
     let place = Place::new();
-    let out = place.run(&[
+    let out = place.run([
         "peaks",
         "--device",
         "cpu",
@@ -44,7 +44,7 @@ fn peaks_of_the_cpu_are_measured() {
 
 #[test]
 fn the_table_says_that_a_cpu_has_no_datasheet() {
-    let out = Place::new().run(&["peaks", "-d", "cpu", "--quick", "--max-time", "0.05"]);
+    let out = Place::new().run(["peaks", "-d", "cpu", "--quick", "--max-time", "0.05"]);
     let text = out.stdout;
     assert!(
         text.contains("CPU cores") && text.contains("stands alone"),

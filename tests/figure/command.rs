@@ -255,6 +255,38 @@ fn what_is_not_shown_is_said() {
 }
 
 #[test]
+fn a_gpu_without_a_datasheet_is_drawn_and_the_nearest_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let unknown = |row: Row| Row {
+        device: "NVIDIA H200 NVL 141GB".to_owned(),
+        peak_flop_per_s: None,
+        peak_byte_per_s: None,
+        peak_source: None,
+        ..row
+    };
+    let rows: Vec<Row> = sample::sweep().into_iter().map(unknown).collect();
+    let plot = |rows: &[Row]| {
+        let rows = csv(folder.path(), "rows.csv", rows);
+        let mut command = rooftrace();
+        command.arg("plot").arg(&rows).args(["-o", "-"]);
+        command.assert().success()
+    };
+    plot(&rows)
+        .stderr(contains(
+            "no datasheet roofs for `NVIDIA H200 NVL 141GB`: it is not in the database of GPUs, \
+             where the nearest are H200",
+        ))
+        .stdout(contains("FP32 61.4 TFLOP/s measured"));
+    // Nothing is said of a known GPU, nor of a CPU, which has no datasheet anyway.
+    plot(&sample::sweep()).stderr("");
+    let cpu = |row: &Row| Row {
+        compute_capability: None,
+        ..row.clone()
+    };
+    plot(&rows.iter().map(cpu).collect::<Vec<_>>()).stderr("");
+}
+
+#[test]
 fn a_file_that_was_cut_short_gives_its_whole_rows() {
     let folder = tempfile::tempdir().unwrap();
     let rows = csv(folder.path(), "rows.csv", &sample::sweep());

@@ -1,6 +1,7 @@
 //! Nothing is cut off, and no words cover others.
 
 use crate::{crossing, sample};
+use rooftrace::figure::chart::{Body, Look};
 use rooftrace::figure::scene::{Anchor, Item, Scene, Text};
 use rooftrace::figure::{Kind, Options, font, scene};
 use rooftrace::record::Row;
@@ -93,6 +94,20 @@ fn samples() -> Vec<(&'static str, Vec<Row>)> {
         ("all", [sample::sweep(), sample::ladder()].concat()),
         ("many", sample::many(40)),
         ("devices", both.concat()),
+        ("pipes", sample::pipes(&["fp32", "tf32", "bf16"])),
+        (
+            "every pipe",
+            sample::pipes(&[
+                "fp32",
+                "fp64",
+                "fp64-tensor",
+                "tf32",
+                "bf16",
+                "fp16",
+                "fp8",
+                "int8",
+            ]),
+        ),
         ("one", sample::sweep()[..1].to_vec()),
         (
             "crossing",
@@ -124,6 +139,52 @@ fn words_are_legible_whole_and_apart_at_every_width() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn each_pipe_has_both_its_roofs_and_one_label() {
+    let rows = sample::pipes(&["fp32", "tf32", "bf16"]);
+    let drawing = scene(&rows, &Options::default()).unwrap();
+    let words: Vec<&str> = drawing.texts().map(|text| text.text.as_str()).collect();
+    for label in [
+        "FP32 66.9/60.21 TFLOP/s",
+        "TF32 tensor 494.7/445.2 TFLOP/s",
+        "BF16 tensor 989.4/890.5 TFLOP/s",
+        "4.8/4.33 TB/s",
+        // The ridge points of the datasheet.
+        "13.9",
+        "103",
+        "206",
+    ] {
+        assert_eq!(
+            words.iter().filter(|word| **word == label).count(),
+            1,
+            "{label} in {words:?}"
+        );
+    }
+    // Level lines across the plot: a dashed and a solid roof for each pipe.
+    let chart = rooftrace::figure::chart(&rows, &Options::default()).unwrap();
+    let Body::Plots(plots) = chart.body else {
+        panic!("a roofline is a plot");
+    };
+    let level = |look| {
+        let lines = plots[0].lines.iter();
+        lines
+            .filter(|line| line.look == look && line.from.1 == line.to.1)
+            .count()
+    };
+    assert_eq!((level(Look::Datasheet), level(Look::Measured)), (3, 3));
+}
+
+#[test]
+fn roofs_of_more_pipes_than_find_a_place_are_listed_below() {
+    let rows = sample::pipes(&["fp32", "fp64", "tf32", "bf16", "int8"]);
+    let note = rooftrace::figure::chart(&rows, &Options::default())
+        .unwrap()
+        .note;
+    for label in ["FP64 33.5/30.15 TFLOP/s", "INT8 tensor 1.979/1.781 POP/s"] {
+        assert!(note.contains(label), "{label} in {note}");
     }
 }
 

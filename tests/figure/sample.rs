@@ -219,6 +219,46 @@ pub fn many(sizes: u64) -> Vec<Row> {
     rows
 }
 
+/// Products on each of these pipes, at the rates of an H200's datasheet and 90 % of them measured.
+pub fn pipes(pipes: &[&str]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for pipe in pipes {
+        let peak = match *pipe {
+            "fp64" => 33.5e12,
+            "fp32" | "fp64-tensor" => 66.9e12,
+            "tf32" => 494.7e12,
+            "bf16" | "fp16" => 989.4e12,
+            _ => 1979e12,
+        };
+        for n in powers(7, 14) {
+            let row = row(Point {
+                kernel: "sgemm",
+                variant: "auto",
+                n,
+                cache: Cache::Cold,
+                reach: 0.8,
+            });
+            // The same launch under a higher roof.
+            let work = row.flops.unwrap_or_default() as f64;
+            let seconds =
+                OVERHEAD + (work / (0.7 * peak)).max(row.bytes.unwrap_or_default() as f64 / 4e12);
+            rows.push(Row {
+                kernel: format!("gemm-{pipe}"),
+                pipe: Some((*pipe).to_owned()),
+                time_median_s: Some(seconds),
+                time_ci95_low_s: Some(0.999 * seconds),
+                time_ci95_high_s: Some(1.001 * seconds),
+                flop_per_s: Some(work / seconds),
+                byte_per_s: row.bytes.map(|bytes| bytes as f64 / seconds),
+                peak_flop_per_s: Some(peak),
+                measured_peak_flop_per_s: Some(0.9 * peak),
+                ..row
+            });
+        }
+    }
+    rows
+}
+
 /// The same rows of another device.
 pub fn on_device(rows: &[Row], device: &str) -> Vec<Row> {
     let renamed = |row: &Row| Row {

@@ -79,7 +79,7 @@ fn storage_out_type_and_beta_reach_the_byte_count() {
 #[test]
 fn mix_has_the_intensity_that_its_size_names() {
     let line = "mix --sizes 1Mi@0,1Mi@13.75,1Mi@14 --gpu H200";
-    assert_eq!(column(line, "flops")[1], (2 * 55 << 20).to_string());
+    assert_eq!(column(line, "flops")[1], ((2 * 55) << 20).to_string());
     assert_eq!(column(line, "bytes")[1], (8 << 20).to_string());
     assert_eq!(
         column(line, "intensity_flop_per_byte"),

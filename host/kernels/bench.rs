@@ -162,14 +162,8 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// The device's error.
     pub fn fill(&mut self, data: Data) -> Result<()> {
-        for (index, spec) in self.specs.iter().enumerate() {
-            let fill = match spec.role {
-                Role::Out => Fill::Bits(POISON_BITS),
-                Role::In | Role::InOut => self.problem.fill(data, index),
-            };
-            self.device.fill(self.operands[index], fill)?;
-        }
-        Ok(())
+        let fills = (0..self.specs.len()).map(|index| self.problem.fill(data, index));
+        self.fill_each(&fills.collect::<Vec<_>>())
     }
 
     /// Fills every operand with a fill of its own, pure outputs with poison.
@@ -181,12 +175,17 @@ impl<'a> Bench<'a> {
     /// If there are not as many fills as operands: an error of the caller.
     pub fn fill_with<const N: usize>(&mut self, fills: [Fill; N]) -> Result<()> {
         assert_eq!(self.specs.len(), N, "a fill for every operand");
-        for (index, (spec, fill)) in self.specs.iter().zip(fills).enumerate() {
+        self.fill_each(&fills)
+    }
+
+    /// Fills the operands with these, pure outputs with poison.
+    fn fill_each(&mut self, fills: &[Fill]) -> Result<()> {
+        for ((spec, region), fill) in self.specs.iter().zip(&self.operands).zip(fills) {
             let fill = match spec.role {
                 Role::Out => Fill::Bits(POISON_BITS),
-                Role::In | Role::InOut => fill,
+                Role::In | Role::InOut => *fill,
             };
-            self.device.fill(self.operands[index], fill)?;
+            self.device.fill(*region, fill)?;
         }
         Ok(())
     }

@@ -14,6 +14,38 @@
 //! A k tile is 64 deep: 128 bytes of A's rows. A lies in shared memory with its rows along k, B as
 //! it lies in memory, in panels of 64 columns whose rows run across k: `wgmma` takes either.
 
+/// Defines the entry of a tile, which calls the `run` of the module that it stands in.
+#[cfg(sm_90a)]
+macro_rules! tensor_kernels {
+    ($($(#[$doc:meta])* $entry:ident: $shape:ident = $tile:ident, $sums:ident;)*) => {
+        $(
+            $(#[$doc])*
+            struct $shape;
+
+            impl Tile for $shape {
+                const TILE: TensorTile = $tile;
+                type Sums = $sums;
+            }
+
+            kernel! {
+                $(#[$doc])*
+                ///
+                /// # Safety
+                /// As for [`run`].
+                pub unsafe fn $entry(
+                    _a: TensorMap, _b: TensorMap, _c: TensorMap, c: *mut u8, m: u32, n: u32, k: u32, batch: u32, flags: u32,
+                ) {
+                    let a = tensor_map_parameter!($entry, 0);
+                    let b = tensor_map_parameter!($entry, 1);
+                    let c_map = tensor_map_parameter!($entry, 2);
+                    // SAFETY: as the caller vouches.
+                    unsafe { run::<$shape>(Products { a, b, c_map, c, m, n, k, batch, flags }) }
+                }
+            }
+        )*
+    };
+}
+
 #[cfg(sm_90a)]
 mod first;
 mod mma;

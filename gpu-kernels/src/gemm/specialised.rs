@@ -220,38 +220,7 @@ unsafe fn give_back<T: Tile>(ring: Ring, stage: Stage, thread: u32) {
     }
 }
 
-/// Defines the entry of a tile.
-macro_rules! specialised_kernels {
-    ($($(#[$doc:meta])* $entry:ident: $shape:ident = $tile:ident, $sums:ident;)*) => {
-        $(
-            $(#[$doc])*
-            struct $shape;
-
-            impl Tile for $shape {
-                const TILE: TensorTile = $tile;
-                type Sums = $sums;
-            }
-
-            kernel! {
-                $(#[$doc])*
-                ///
-                /// # Safety
-                /// As for [`run`].
-                pub unsafe fn $entry(
-                    _a: TensorMap, _b: TensorMap, _c: TensorMap, c: *mut u8, m: u32, n: u32, k: u32, batch: u32, flags: u32,
-                ) {
-                    let a = tensor_map_parameter!($entry, 0);
-                    let b = tensor_map_parameter!($entry, 1);
-                    let c_map = tensor_map_parameter!($entry, 2);
-                    // SAFETY: as the caller vouches.
-                    unsafe { run::<$shape>(Products { a, b, c_map, c, m, n, k, batch, flags }) }
-                }
-            }
-        )*
-    };
-}
-
-specialised_kernels! {
+tensor_kernels! {
     /// Large tiles, each block on its own.
     gemm_bf16_specialised: Specialised = SPECIALISED, Sums256;
     /// Large products: two blocks share B.

@@ -23,7 +23,7 @@ use crate::device::Element;
 use crate::roofline::work::{self, GemmShape, GemmStorage, Storage, Work, WorkError};
 
 /// A, B and C of a problem, `storage` being that of A and B.
-fn operands(problem: &Problem, storage: Element) -> Result<Vec<OperandSpec>, WorkError> {
+pub(super) fn operands(problem: &Problem, storage: Element) -> Result<Vec<OperandSpec>, WorkError> {
     let (m, n, k) = problem.matrix();
     let operand = |name, role, rows: u64, columns: u64, element| {
         let elements = rows
@@ -55,7 +55,7 @@ fn operands(problem: &Problem, storage: Element) -> Result<Vec<OperandSpec>, Wor
 }
 
 /// FLOPs and bytes of a problem, `storage` being that of A and B.
-fn work(problem: &Problem, storage: Element) -> Result<Work, WorkError> {
+pub(super) fn work(problem: &Problem, storage: Element) -> Result<Work, WorkError> {
     let (m, n, k) = problem.matrix();
     let batch = problem.form.batch;
     let stored = |element| match element {

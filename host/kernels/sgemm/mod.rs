@@ -5,20 +5,21 @@
 //! | `tiles` | which pipelined tiles, and how they are shared out: by a cost model |
 //! | `products` | for batches of small products: which team of threads computes a whole one |
 //! | `surplus` | FLOPs beyond the work model |
-//! | `check` | verification |
+//!
+//! Operands, work and verification are those of every matrix product ([`super::gemm`]).
 
 mod products;
 mod surplus;
 mod tiles;
 
+use super::gemm;
 use super::gemm::check::{self, Arithmetic, Unit};
 use super::{
-    Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, Role,
-    SizeKind, Surplus, Variant, stream,
+    Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, SizeKind,
+    Surplus, Variant, stream,
 };
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
-use crate::roofline::storage::Storage;
-use crate::roofline::work::{self, GemmShape, GemmStorage, Work, WorkError};
+use crate::roofline::work::{Work, WorkError};
 use gpu_kernels::params::{
     NAIVE_TILE, REGISTER_BLOCK, REGISTER_SHARED_BYTES, REGISTER_TILE, TILED_SHARED_BYTES,
     TILED_TILE, VECTOR_ELEMENTS,
@@ -118,38 +119,11 @@ impl Kernel for Sgemm {
     }
 
     fn work(&self, problem: &Problem, _: &DeviceInfo) -> Result<Work, WorkError> {
-        let (m, n, k) = problem.matrix();
-        let batch = problem.form.batch;
-        work::gemm(
-            GemmShape { m, n, k, batch },
-            GemmStorage::uniform(Storage::F32, true),
-        )
+        gemm::work(problem, Element::F32)
     }
 
     fn operands(&self, problem: &Problem, _: &DeviceInfo) -> Result<Vec<OperandSpec>, WorkError> {
-        let (m, n, k) = problem.matrix();
-        let operand = |name, role, rows: u64, columns: u64| {
-            let elements = rows
-                .checked_mul(columns)
-                .and_then(|one| one.checked_mul(problem.form.batch))
-                .filter(|&e| e <= u64::MAX / 8)
-                .ok_or_else(|| WorkError::Overflow {
-                    kernel: "sgemm",
-                    what: "elements of an operand",
-                    size: problem.size.to_string(),
-                })?;
-            Ok(OperandSpec {
-                name,
-                role,
-                elements,
-                element: Element::F32,
-            })
-        };
-        Ok(vec![
-            operand("A", Role::In, m, k)?,
-            operand("B", Role::In, k, n)?,
-            operand("C", Role::InOut, m, n)?,
-        ])
+        gemm::operands(problem, Element::F32)
     }
 
     fn launch(&self, problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {

@@ -19,6 +19,7 @@ macro_rules! ptx {
 pub mod bulk_tensor;
 #[cfg(sm_90a)]
 pub mod cluster;
+pub mod compiler;
 pub mod convert;
 pub mod copy_async;
 pub mod device_wide;

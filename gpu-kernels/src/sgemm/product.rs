@@ -21,6 +21,7 @@ use crate::params::{
     PRODUCT_16, PRODUCT_32, PRODUCT_64, ProductShape, VECTOR_ELEMENTS, WARP,
 };
 use crate::ptx::global::{Vec4, load_v4, store_v4};
+use crate::ptx::compiler::hold_order;
 use crate::ptx::{copy_async, shared, warp};
 
 /// Columns of A that a thread reads at a time.
@@ -337,18 +338,29 @@ impl Parts {
         core::array::from_fn(|i| unsafe { shared::load_v4(at + row::<S>(i) * S::TEAM.a_stride() * 4) })
     }
 
-    /// `sums + a[.., P] (outer) row p + P of B`, the rows forth and back.
+    /// Column `p` of this thread's rows of A.
     ///
     /// # Safety
     /// As for [`Parts::rows`].
     #[inline(always)]
-    unsafe fn step<S: Shape, const P: usize, const TM: usize, const TN: usize>(
+    unsafe fn column<S: Shape, const TM: usize>(&self, p: u32) -> [f32; TM] {
+        let at = self.a_from + p * 4;
+        // SAFETY: as the caller vouches.
+        core::array::from_fn(|i| unsafe { shared::load(at + row::<S>(i) * S::TEAM.a_stride() * 4) })
+    }
+
+    /// `sums + a (outer) row p of B`, the rows forth and back; `a` is column `p` of A.
+    ///
+    /// # Safety
+    /// As for [`Parts::rows`].
+    #[inline(always)]
+    unsafe fn step<S: Shape, const TM: usize, const TN: usize>(
         &self,
-        a: &[Vec4; TM],
+        a: &[f32; TM],
         p: u32,
         sums: [[f32; TN]; TM],
     ) -> [[f32; TN]; TM] {
-        let at = self.b_from + (p + P as u32) * S::TEAM.n * 4;
+        let at = self.b_from + p * S::TEAM.n * 4;
         let mut b = [0f32; TN];
         let mut j = 0;
         while j < TN {
@@ -366,8 +378,8 @@ impl Parts {
         while i < TM {
             let mut forth = 0;
             while forth < TN {
-                let j = if i % 2 == 0 { forth } else { TN - 1 - forth };
-                next[i][j] = fma(a[i][P], b[j], sums[i][j]);
+                let j = if i % 2 == 1 { forth } else { TN - 1 - forth };
+                next[i][j] = fma(a[i], b[j], sums[i][j]);
                 forth += 1;
             }
             i += 1;
@@ -417,7 +429,7 @@ fn plus_zero<const TM: usize, const TN: usize>(values: &[[f32; TN]; TM]) -> [[f3
 /// - what 16-byte accesses load or store lies in four neighbouring registers; were those the sums,
 ///   they would share the bank of the elements of B that they are multiplied from. So the sums
 ///   start as `C + 0`, and what is stored is `sum + 0`;
-/// - a branch stands behind each k step: the compiler would mix the steps, and a sum would move from
+/// - [`hold_order`] stands between k steps: the compiler would mix them, and a sum would move from
 ///   register to register, and from bank to bank.
 ///
 /// # Safety
@@ -453,23 +465,26 @@ unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         loop {
             let left = operands.k - k0;
             let deep = if left < S::TEAM.k { left } else { S::TEAM.k };
+            let whole = deep / STEP * STEP;
             let mut p = 0;
-            while p < deep {
+            while p < whole {
                 let a = parts.rows::<S, TM>(p);
-                sums = parts.step::<S, 0, TM, TN>(&a, p, sums);
-                if p + 1 == deep {
-                    break;
+                let mut e = 0;
+                while e < STEP {
+                    let column = core::array::from_fn(|i| a[i][e as usize]);
+                    sums = parts.step::<S, TM, TN>(&column, p + e, sums);
+                    if e + 1 < STEP {
+                        hold_order();
+                    }
+                    e += 1;
                 }
-                sums = parts.step::<S, 1, TM, TN>(&a, p, sums);
-                if p + 2 == deep {
-                    break;
-                }
-                sums = parts.step::<S, 2, TM, TN>(&a, p, sums);
-                if p + 3 == deep {
-                    break;
-                }
-                sums = parts.step::<S, 3, TM, TN>(&a, p, sums);
                 p += STEP;
+            }
+            // With `VEC` = 4 there is no rest.
+            while VEC != VECTOR_ELEMENTS && p < deep {
+                let column = parts.column::<S, TM>(p);
+                sums = parts.step::<S, TM, TN>(&column, p, sums);
+                p += 1;
             }
             if left <= S::TEAM.k {
                 break;

@@ -51,16 +51,6 @@ impl<const TM: usize, const TN: usize> Fragment<TM, TN> {
     pub unsafe fn load<S: Shape>(&mut self, a: u32, b: u32) {
         // SAFETY: as the caller vouches.
         unsafe {
-            let mut i = 0;
-            while i < TM {
-                let v = shared::load_v4(a + row::<S>(i) * 4);
-                let mut e = 0;
-                while e < 4 {
-                    self.a[i + e] = v[e];
-                    e += 1;
-                }
-                i += 4;
-            }
             let mut j = 0;
             while j < TN {
                 let v = shared::load_v4(b + column::<S>(j / 4) * 4);
@@ -70,6 +60,16 @@ impl<const TM: usize, const TN: usize> Fragment<TM, TN> {
                     e += 1;
                 }
                 j += 4;
+            }
+            let mut i = 0;
+            while i < TM {
+                let v = shared::load_v4(a + row::<S>(i) * 4);
+                let mut e = 0;
+                while e < 4 {
+                    self.a[i + e] = v[e];
+                    e += 1;
+                }
+                i += 4;
             }
         }
     }

@@ -8,8 +8,8 @@
 //! - a thread owns 8 x 8 to 16 x 8 elements of C: six 16-byte loads feed 128 FFMAs;
 //! - the outer product walks its rows back and forth, so each FFMA shares an operand with the
 //!   one before;
-//! - the main loop holds two k steps: its branches keep ptxas from mixing the steps, and with
-//!   them the order of the FFMAs;
+//! - the main loop holds two k steps and one branch; `hold_order` between the steps keeps ptxas
+//!   from mixing them, and with them the order of the FFMAs;
 //! - both operands come by `cp.async`, several k tiles ahead; A is transposed on the way, four
 //!   bytes at a time, so any leading dimension and alignment of A will do;
 //! - edges are filled with zeros by the copies: the arithmetic has no edges.

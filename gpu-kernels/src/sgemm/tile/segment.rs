@@ -5,6 +5,7 @@ use super::fragment::{Fragment, first_element};
 use super::{Corner, Operands, Shape};
 use crate::gpu::thread;
 use crate::params::WARP;
+use crate::ptx::compiler::{hold_order, opaque};
 use crate::ptx::{copy_async, shared, warp};
 
 /// Schedulers of a multiprocessor: warp `w` of a block runs on scheduler `w % SCHEDULERS`.
@@ -51,9 +52,8 @@ pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         let (mut even, mut odd) = (Fragment::<TM, TN>::ZERO, Fragment::<TM, TN>::ZERO);
         let (mut a, mut b) = (a_base, b_base);
         let mut stage = 0;
-        // Two k steps a turn; half a k tile is `half_turns` of them.
-        let half_turns = S::TILE.k / 4;
-        let mut turns_left = half_turns;
+        // Two k steps a turn; half a k tile is this many turns and one more.
+        let turns = opaque(S::TILE.k / 4 - 1);
         let mut halves_left = 2 * (end - first);
         // In the first k tile every stage is still full.
         let fill_below = halves_left - 1;
@@ -62,28 +62,38 @@ pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         thread::sync_threads();
         even.load::<S>(a, b);
         loop {
-            odd.load::<S>(a + a_row, b + b_row);
-            a += 2 * a_row;
-            b += 2 * b_row;
-            even.accumulate(&mut sums);
-
-            turns_left -= 1;
-            if turns_left == 0 {
-                turns_left = half_turns;
-                halves_left -= 1;
-                if halves_left == 0 {
+            let mut turns_left = turns;
+            loop {
+                odd.load::<S>(a + a_row, b + b_row);
+                even.accumulate(&mut sums);
+                hold_order();
+                a += 2 * a_row;
+                b += 2 * b_row;
+                even.load::<S>(a, b);
+                odd.accumulate(&mut sums);
+                turns_left -= 1;
+                if turns_left == 0 {
                     break;
                 }
-                if halves_left.is_multiple_of(2) {
-                    stage = if stage + 1 == S::TILE.stages { 0 } else { stage + 1 };
-                    wait_for_next::<S>();
-                    thread::sync_threads();
-                    a = a_base + stage * S::TILE.stage_bytes();
-                    b = b_base + stage * S::TILE.stage_bytes();
-                }
-                if halves_left % 2 == parity && halves_left < fill_below {
-                    copier.fill();
-                }
+            }
+            // The last turn of the half: what is loaded next may lie in the next stage.
+            odd.load::<S>(a + a_row, b + b_row);
+            even.accumulate(&mut sums);
+            halves_left -= 1;
+            if halves_left == 0 {
+                break;
+            }
+            a += 2 * a_row;
+            b += 2 * b_row;
+            if halves_left.is_multiple_of(2) {
+                stage = if stage + 1 == S::TILE.stages { 0 } else { stage + 1 };
+                wait_for_next::<S>();
+                thread::sync_threads();
+                a = a_base + stage * S::TILE.stage_bytes();
+                b = b_base + stage * S::TILE.stage_bytes();
+            }
+            if halves_left % 2 == parity && halves_left < fill_below {
+                copier.fill();
             }
             even.load::<S>(a, b);
             odd.accumulate(&mut sums);

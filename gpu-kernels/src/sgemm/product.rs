@@ -4,16 +4,16 @@
 //! is the limit: at N = 64 a multiprocessor that moves 15 bytes a cycle has 4283 cycles for the
 //! 64 KiB of a product, of which the FMAs take 2048. What matters is that the memory always has
 //! something to do. So there is no pipeline inside a block: many teams on a multiprocessor, each
-//! asks for all of A, B and C at once, and while one multiplies the others wait for theirs. A team
-//! stays: it asks for its next product before it stores the last one. The same serves products of a few tiles, which are over before a pipeline has paid for its filling.
+//! asks for all of A, B and C at once, and while one multiplies the others wait for theirs. The
+//! same serves products of a few tiles, which are over before a pipeline has paid for its filling.
 //!
 //! - A lies in shared memory as in global memory, row by row: both operands come 16 bytes at a
 //!   time. A thread reads four columns of each of its rows at once, so that it takes as many
 //!   loads as a transposed A would.
 //! - A row of A is padded by 16 bytes: the rows that a warp reads together lie in different banks.
 //! - C goes from global memory straight into the sums.
-//! - what lies past the edges is filled with zeros: up to three k steps past the end are taken, rows
-//!   and columns are computed and not stored.
+//! - what lies past the edges is filled with zeros; k steps past the end are not taken, rows and
+//!   columns are computed and not stored.
 
 use super::Operands;
 use crate::gpu::{fma, thread};
@@ -149,9 +149,9 @@ struct Output {
 
 impl Output {
     #[inline(always)]
-    fn new(part: Part, place: Place) -> Self {
-        let Operands { c, m, n, .. } = part.operands;
-        let stride = part.stride as usize;
+    fn new(operands: Operands, stride: u32, place: Place) -> Self {
+        let Operands { c, m, n, .. } = operands;
+        let stride = stride as usize;
         Output {
             c: c.wrapping_add(place.row as usize * stride + place.column as usize),
             stride,
@@ -289,18 +289,20 @@ impl Parts {
         }
     }
 
-    /// Starts this thread's copies of the columns of A and the rows of B from `k0` on.
+    /// Starts this thread's copies of the columns of A and the rows of B from `k0` on; `stride`
+    /// elements lie between rows of B.
     ///
     /// # Safety
     /// As for [`Panel::copy`].
     #[inline(always)]
     unsafe fn copy<S: Shape, const VEC: u32>(
         &self,
-        part: Part,
+        operands: Operands,
+        stride: u32,
         k0: u32,
         thread: u32,
     ) {
-        let Part { operands: Operands { a, b, m, n, k, .. }, stride } = part;
+        let Operands { a, b, m, n, k, .. } = operands;
         let of_a = Panel {
             from: a.wrapping_add(k0 as usize),
             from_stride: k,
@@ -336,35 +338,15 @@ impl Parts {
         core::array::from_fn(|i| unsafe { shared::load_v4(at + row::<S>(i) * S::TEAM.a_stride() * 4) })
     }
 
-    /// `sums` and the product of the first `deep` columns of A and rows of B, in whole rounds of
-    /// [`STEP`]: what lies past the edges is zero.
+    /// Column `p` of this thread's rows of A.
     ///
     /// # Safety
     /// As for [`Parts::rows`].
     #[inline(always)]
-    unsafe fn multiply<S: Shape, const TM: usize, const TN: usize>(
-        &self,
-        deep: u32,
-        mut sums: [[f32; TN]; TM],
-    ) -> [[f32; TN]; TM] {
-        let mut p = 0;
-        while p < deep {
-            // SAFETY: as the caller vouches.
-            unsafe {
-                let a = self.rows::<S, TM>(p);
-                let mut e = 0;
-                while e < STEP {
-                    let column = core::array::from_fn(|i| a[i][e as usize]);
-                    sums = self.step::<S, TM, TN>(&column, p + e, sums);
-                    if e + 1 < STEP {
-                        hold_order();
-                    }
-                    e += 1;
-                }
-            }
-            p += STEP;
-        }
-        sums
+    unsafe fn column<S: Shape, const TM: usize>(&self, p: u32) -> [f32; TM] {
+        let at = self.a_from + p * 4;
+        // SAFETY: as the caller vouches.
+        core::array::from_fn(|i| unsafe { shared::load(at + row::<S>(i) * S::TEAM.a_stride() * 4) })
     }
 
     /// `sums + a (outer) row p of B`, the rows forth and back; `a` is column `p` of A.
@@ -396,7 +378,7 @@ impl Parts {
         while i < TM {
             let mut forth = 0;
             while forth < TN {
-                let j = if (i + p as usize).is_multiple_of(2) { forth } else { TN - 1 - forth };
+                let j = if i % 2 == 1 { forth } else { TN - 1 - forth };
                 next[i][j] = fma(a[i], b[j], sums[i][j]);
                 forth += 1;
             }
@@ -406,18 +388,11 @@ impl Parts {
     }
 }
 
-/// A tile of C as a product of its own.
-#[derive(Clone, Copy)]
-struct Part {
-    /// Operands that start at its first row and column, with the m and n that are left from there.
-    operands: Operands,
-    /// Elements from one row of B and C to the next.
-    stride: u32,
-}
-
-/// Tile `index` of the batch, counted row by row, product by product; `None` past the last.
+/// The tile of C that falls to a team, as a product of its own: operands that start at its first
+/// row and column, and the m and n that are left from there. `index` counts the tiles row by row,
+/// product by product; `None` past the last.
 #[inline(always)]
-fn tile<S: Shape>(operands: Operands, batch: u32, index: u32) -> Option<Part> {
+fn tile<S: Shape>(operands: Operands, batch: u32, index: u32) -> Option<(Operands, u32)> {
     let (rows, columns) = (operands.m.div_ceil(S::TEAM.m), operands.n.div_ceil(S::TEAM.n));
     let tiles = rows * columns;
     // SAFETY: m, n >= 1, and all tiles of the batch are counted in 32 bits. Keeps panics out of
@@ -430,7 +405,7 @@ fn tile<S: Shape>(operands: Operands, batch: u32, index: u32) -> Option<Part> {
     let of = operands.of_product(product);
     let (row, column) = (inside / columns * S::TEAM.m, inside % columns * S::TEAM.n);
     let stride = of.n as usize;
-    let operands = Operands {
+    let part = Operands {
         a: of.a.wrapping_add(row as usize * of.k as usize),
         b: of.b.wrapping_add(column as usize),
         c: of.c.wrapping_add(row as usize * stride + column as usize),
@@ -438,7 +413,7 @@ fn tile<S: Shape>(operands: Operands, batch: u32, index: u32) -> Option<Part> {
         n: of.n - column,
         k: of.k,
     };
-    Some(Part { operands, stride: of.n })
+    Some((part, of.n))
 }
 
 /// The same values, in other registers: see [`run`].
@@ -461,7 +436,7 @@ fn plus_zero<const TM: usize, const TN: usize>(values: &[[f32; TN]; TM]) -> [[f3
 /// The operands are those of `batch` products of m, n, k >= 1, row-major, one behind the other, and
 /// their tiles are counted in 32 bits; C overlaps neither A nor B. With `VEC` = 4 all three
 /// start on 16 bytes, n and k are multiples of 4. The block has the threads and the dynamic shared
-/// memory of the shape; the grid is any.
+/// memory of the shape.
 #[inline(always)]
 unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     operands: Operands,
@@ -469,51 +444,58 @@ unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
 ) {
     let threads = S::TEAM.team_threads();
     let team = thread::thread_idx_x() / threads;
-    let stride = thread::grid_dim_x() * S::TEAM.products;
-    let mut index = thread::block_idx_x() * S::TEAM.products + team;
-    let Some(mut part) = tile::<S>(operands, batch, index) else {
+    let index = thread::block_idx_x() * S::TEAM.products + team;
+    let Some((operands, stride)) = tile::<S>(operands, batch, index) else {
         // A whole team: those that stay synchronise within theirs.
         return;
     };
     let place = Place::new::<S>(thread::thread_idx_x() % threads);
     let parts = Parts::new::<S>(team, place);
+    let output = Output::new(operands, stride, place);
 
     // SAFETY: as the caller vouches; between the copies of a part and its use, and between that
     // and the next copies, stands a barrier of the team.
     unsafe {
-        parts.copy::<S, VEC>(part, 0, place.thread);
+        parts.copy::<S, VEC>(operands, stride, 0, place.thread);
+        let c = output.load::<S, VEC, TM, TN>();
+        copy_async::wait::<0>();
+        sync_team::<S>();
+        let mut sums = plus_zero(&c);
+        let mut k0 = 0;
         loop {
-            let output = Output::new(part, place);
-            let c = output.load::<S, VEC, TM, TN>();
+            let left = operands.k - k0;
+            let deep = if left < S::TEAM.k { left } else { S::TEAM.k };
+            let whole = deep / STEP * STEP;
+            let mut p = 0;
+            while p < whole {
+                let a = parts.rows::<S, TM>(p);
+                let mut e = 0;
+                while e < STEP {
+                    let column = core::array::from_fn(|i| a[i][e as usize]);
+                    sums = parts.step::<S, TM, TN>(&column, p + e, sums);
+                    if e + 1 < STEP {
+                        hold_order();
+                    }
+                    e += 1;
+                }
+                p += STEP;
+            }
+            // With `VEC` = 4 there is no rest.
+            while VEC != VECTOR_ELEMENTS && p < deep {
+                let column = parts.column::<S, TM>(p);
+                sums = parts.step::<S, TM, TN>(&column, p, sums);
+                p += 1;
+            }
+            if left <= S::TEAM.k {
+                break;
+            }
+            k0 += S::TEAM.k;
+            sync_team::<S>();
+            parts.copy::<S, VEC>(operands, stride, k0, place.thread);
             copy_async::wait::<0>();
             sync_team::<S>();
-            let mut sums = plus_zero(&c);
-            let mut k0 = 0;
-            loop {
-                let left = part.operands.k - k0;
-                let deep = if left < S::TEAM.k { left } else { S::TEAM.k };
-                sums = parts.multiply::<S, TM, TN>(deep, sums);
-                sync_team::<S>();
-                if left <= S::TEAM.k {
-                    break;
-                }
-                k0 += S::TEAM.k;
-                parts.copy::<S, VEC>(part, k0, place.thread);
-                copy_async::wait::<0>();
-                sync_team::<S>();
-            }
-            // What comes next is on its way while the sums go.
-            index += stride;
-            let next = tile::<S>(operands, batch, index);
-            if let Some(next) = next {
-                parts.copy::<S, VEC>(next, 0, place.thread);
-            }
-            output.store::<S, VEC, TM, TN>(&plus_zero(&sums));
-            match next {
-                Some(next) => part = next,
-                None => return,
-            }
         }
+        output.store::<S, VEC, TM, TN>(&plus_zero(&sums));
     }
 }
 

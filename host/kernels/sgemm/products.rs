@@ -40,14 +40,14 @@ const TEAMS: [Team; 3] = [
     },
 ];
 
-/// How a batch is shared out: each team one tile at a time, which is a whole product where it fits.
+/// How a batch is shared out: each team one tile, which is a whole product where it fits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice {
     /// Entry of the PTX.
     pub entry: &'static str,
     /// Its team.
     pub shape: ProductShape,
-    /// Blocks: as many as run at a time, or fewer.
+    /// Blocks.
     pub grid: u64,
     /// Cycles, by the model.
     pub cycles: f64,
@@ -73,13 +73,10 @@ pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
     };
     let per_unit = resident(shape.blocks_per_sm, shape.shared_bytes(), info);
     let tiles = m.div_ceil(u64::from(shape.m)) * n.div_ceil(u64::from(shape.n));
-    // Counted in 32 bits, with room for one more round of all blocks.
     let tiles = tiles
         .checked_mul(products.batch)
-        .filter(|&tiles| tiles <= i32::MAX as u64 && per_unit > 0)?;
-    let blocks = tiles.div_ceil(u64::from(shape.products));
-    let per_unit = u64::from(per_unit);
-    let grid = blocks.min(per_unit * u64::from(info.units));
+        .filter(|&tiles| tiles <= u64::from(u32::MAX) && per_unit > 0)?;
+    let grid = tiles.div_ceil(u64::from(shape.products));
     Some(Choice {
         entry,
         shape,
@@ -88,8 +85,8 @@ pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
             shape,
             team.efficiency,
             products,
-            blocks,
-            per_unit,
+            grid,
+            u64::from(per_unit),
             info,
         ),
     })
@@ -101,13 +98,13 @@ fn cycles(
     shape: ProductShape,
     efficiency: f64,
     products: Products,
-    blocks: u64,
+    grid: u64,
     per_unit: u64,
     info: &DeviceInfo,
 ) -> f64 {
     let units = u64::from(info.units);
     let fmas = u64::from(shape.m * shape.n) * products.sides[2];
-    let blocks = blocks.div_ceil(units);
+    let blocks = grid.div_ceil(units);
     let fill = blocks.min(per_unit) as f64 / per_unit as f64;
     let of_unit = (blocks * u64::from(shape.products)) as f64 * fmas as f64;
     // A product in several parts waits for each.

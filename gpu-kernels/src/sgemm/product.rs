@@ -338,17 +338,6 @@ impl Parts {
         core::array::from_fn(|i| unsafe { shared::load_v4(at + row::<S>(i) * S::TEAM.a_stride() * 4) })
     }
 
-    /// Column `p` of this thread's rows of A.
-    ///
-    /// # Safety
-    /// As for [`Parts::rows`].
-    #[inline(always)]
-    unsafe fn column<S: Shape, const TM: usize>(&self, p: u32) -> [f32; TM] {
-        let at = self.a_from + p * 4;
-        // SAFETY: as the caller vouches.
-        core::array::from_fn(|i| unsafe { shared::load(at + row::<S>(i) * S::TEAM.a_stride() * 4) })
-    }
-
     /// `sums + a (outer) row p of B`, the rows forth and back; `a` is column `p` of A.
     ///
     /// # Safety
@@ -429,8 +418,8 @@ fn plus_zero<const TM: usize, const TN: usize>(values: &[[f32; TN]; TM]) -> [[f3
 /// - what 16-byte accesses load or store lies in four neighbouring registers; were those the sums,
 ///   they would share the bank of the elements of B that they are multiplied from. So the sums
 ///   start as `C + 0`, and what is stored is `sum + 0`;
-/// - [`hold_order`] stands between k steps: the compiler would mix them, and a sum would move from
-///   register to register, and from bank to bank.
+/// - [`hold_order`], or where k may end there a branch, stands between k steps: the compiler would mix
+///   them, and a sum would move from register to register, and from bank to bank.
 ///
 /// # Safety
 /// The operands are those of `batch` products of m, n, k >= 1, row-major, one behind the other, and
@@ -465,26 +454,24 @@ unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         loop {
             let left = operands.k - k0;
             let deep = if left < S::TEAM.k { left } else { S::TEAM.k };
-            let whole = deep / STEP * STEP;
             let mut p = 0;
-            while p < whole {
+            'steps: while p < deep {
                 let a = parts.rows::<S, TM>(p);
                 let mut e = 0;
                 while e < STEP {
                     let column = core::array::from_fn(|i| a[i][e as usize]);
                     sums = parts.step::<S, TM, TN>(&column, p + e, sums);
-                    if e + 1 < STEP {
-                        hold_order();
-                    }
                     e += 1;
+                    if VEC == VECTOR_ELEMENTS {
+                        // `deep` is a multiple of four.
+                        if e < STEP {
+                            hold_order();
+                        }
+                    } else if p + e == deep {
+                        break 'steps;
+                    }
                 }
                 p += STEP;
-            }
-            // With `VEC` = 4 there is no rest.
-            while VEC != VECTOR_ELEMENTS && p < deep {
-                let column = parts.column::<S, TM>(p);
-                sums = parts.step::<S, TM, TN>(&column, p, sums);
-                p += 1;
             }
             if left <= S::TEAM.k {
                 break;

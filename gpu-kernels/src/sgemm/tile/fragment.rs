@@ -81,7 +81,7 @@ impl<const TM: usize, const TN: usize> Fragment<TM, TN> {
         while i < TM {
             let mut step = 0;
             while step < TN {
-                let j = if i % 2 == 0 { step } else { TN - 1 - step };
+                let j = if i % 2 == 1 { step } else { TN - 1 - step };
                 sums[i][j] = fma(self.a[i], self.b[j], sums[i][j]);
                 step += 1;
             }

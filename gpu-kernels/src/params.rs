@@ -156,10 +156,9 @@ impl TileShape {
         self.a_bytes() + self.k * self.n * 4
     }
 
-    /// Dynamic shared memory of a block: the stages, and a word (of 16 bytes) for which block came
-    /// last.
+    /// Dynamic shared memory of a block.
     pub const fn shared_bytes(&self) -> u32 {
-        self.stages * self.stage_bytes() + 16
+        self.stages * self.stage_bytes()
     }
 }
 

@@ -123,11 +123,20 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
             let output = piece.output();
             let sums = segment::sum::<S, TM, TN, VEC>(&mut copier, piece.segment);
             thread::sync_threads();
-            let next = position.next(schedule, depth).map(|range| Piece::new::<S>(operands, schedule, range));
-            if let Some(next) = next {
-                copier = segment::begin::<S, VEC>(next.segment);
+            let next =
+                position.next(schedule, depth).map(|range| Piece::new::<S>(operands, schedule, range));
+            if piece.whole(depth) {
+                if let Some(next) = next {
+                    copier = segment::begin::<S, VEC>(next.segment);
+                }
+                output.add(&sums);
+            } else {
+                piece.finish::<S, TM, TN, VEC>(&schedule, depth, &sums, output);
+                thread::sync_threads();
+                if let Some(next) = next {
+                    copier = segment::begin::<S, VEC>(next.segment);
+                }
             }
-            piece.finish::<S, TM, TN, VEC>(&schedule, depth, &sums, output);
             match next {
                 Some(next) => piece = next,
                 None => return,
@@ -136,7 +145,7 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     }
 }
 
-/// Whether the first stages of a segment are filled while the sums of the one before are stored.
+/// Whether the first stages of a segment are filled while the sums of a whole tile are stored.
 /// A block that has the multiprocessor for itself, or whose rows take four times the copies, would
 /// need more registers than it has.
 const fn begins_ahead<S: Shape>(vector: u32) -> bool {
@@ -255,10 +264,10 @@ unsafe fn gather<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     let from = schedule.block_of(rest * depth);
     let to = schedule.block_of(rest * depth + depth - 1);
     let counter = schedule.scratch.wrapping_add(rest as usize);
-    let flag = shared::dynamic_base() + S::TILE.stages * S::TILE.stage_bytes();
+    let flag = shared::dynamic_base();
     // SAFETY: a block begins at most one cut tile and ends at most one, so its two slots are
     // written once a launch; the fences order parts and counter; the barriers order the flag,
-    // which lies behind the stages.
+    // which lies in a stage that is no longer used.
     unsafe {
         output::store_partial::<S, TM, TN>(schedule.slot::<S>(thread::block_idx_x(), begins), sums);
         thread::sync_threads();

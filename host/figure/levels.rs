@@ -4,7 +4,7 @@ use super::error::FigureError;
 use super::roofs::{self, Limit, Origin, Roof};
 use super::select;
 use crate::record::{Cache, Row};
-use crate::roofline::units::binary_bytes;
+use crate::roofline::units::{binary_bytes, engineering};
 use crate::roofline::{Database, Gpu};
 
 /// A level of the memory.
@@ -36,33 +36,37 @@ impl Level {
 /// [`FigureError::NoLevel`] for a level that is asked for and has no roof, of any device.
 pub fn roofs(rows: &[&Row], levels: Option<&[Level]>) -> Result<Vec<Roof>, FigureError> {
     let mut roofs = roofs::roofs(rows);
-    match levels {
-        Some(levels) => {
-            if !levels.contains(&Level::Dram) {
-                roofs.retain(|roof| roof.limit != Limit::Memory(Level::Dram));
-            }
-            if levels.contains(&Level::L2) {
-                let found = l2(rows, |_| true)?;
-                if found.is_empty() {
-                    return Err(no_l2(rows)?);
-                }
-                roofs.extend(found);
-            }
+    let wanted = |level| levels.is_none_or(|levels| levels.contains(&level));
+    let is_warm = |row: &&&Row| row.cache == Cache::Warm;
+    let found = if wanted(Level::L2) && (levels.is_some() || rows.iter().any(|row| is_warm(&row))) {
+        let has_warm = |device: &str| {
+            let mut warm = rows.iter().filter(is_warm);
+            warm.any(|row| row.device == device)
+        };
+        let found = l2(rows, &roofs, |device| levels.is_some() || has_warm(device))?;
+        if levels.is_some() && found.is_empty() {
+            return Err(no_l2(rows)?);
         }
-        None if rows.iter().any(|row| row.cache == Cache::Warm) => {
-            let has_warm = |device: &str| {
-                let warm = |row: &&&Row| row.cache == Cache::Warm && row.device == device;
-                rows.iter().any(|row| warm(&row))
-            };
-            roofs.extend(l2(rows, has_warm)?);
-        }
-        None => {}
+        found
+    } else {
+        Vec::new()
+    };
+    if !wanted(Level::Dram) {
+        roofs.retain(|roof| roof.limit != Limit::Memory(Level::Dram));
     }
+    roofs.extend(found);
     Ok(roofs)
 }
 
 /// The roofs of the L2 of those devices that are wanted: from the datasheet, and measured.
-fn l2(rows: &[&Row], wanted: impl Fn(&str) -> bool) -> Result<Vec<Roof>, FigureError> {
+///
+/// A launch of as few bytes as fit takes so little time that its beginning and end count. A rate that
+/// is not even above the `roofs` of the device memory says nothing of the L2, and makes no roof.
+fn l2(
+    rows: &[&Row],
+    roofs: &[Roof],
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<Roof>, FigureError> {
     let database = Database::builtin()?;
     let mut found = Vec::new();
     for device in select::devices(rows.iter().copied()) {
@@ -72,8 +76,14 @@ fn l2(rows: &[&Row], wanted: impl Fn(&str) -> bool) -> Result<Vec<Roof>, FigureE
         if !wanted(device) {
             continue;
         }
+        let of_memory = roofs
+            .iter()
+            .filter(|roof| roof.is_of_memory() && roof.device == device)
+            .map(|roof| roof.rate)
+            .fold(0.0, f64::max);
         let known = gpu.l2_read_peak().map(|peak| vec![peak.value]);
-        let measured = best_of_runs(rows, device, gpu);
+        let mut measured = best_of_runs(rows, device, gpu);
+        measured.retain(|rate| *rate > of_memory);
         for (origin, rates) in [
             (Origin::Known("datasheet"), known.unwrap_or_default()),
             (Origin::Measured, measured),
@@ -143,18 +153,24 @@ fn no_l2(rows: &[&Row]) -> Result<FigureError, FigureError> {
     let of_devices = select::devices(rows.iter().copied())
         .into_iter()
         .map(|device| {
-            let bytes = database
-                .find_by_driver_name(device)
-                .and_then(|gpu| gpu.l2_bytes);
-            match bytes {
-                Some(bytes) => format!(
-                    "no row of {} on {device} was measured warm and moves at most the {} of its L2",
-                    STREAMS.join(", "),
-                    binary_bytes(bytes)
-                ),
-                None => {
-                    format!("how large the L2 of {device} is, the database of GPUs does not say")
-                }
+            let gpu = database.find_by_driver_name(device);
+            let Some((gpu, bytes)) = gpu.and_then(|gpu| Some((gpu, gpu.l2_bytes?))) else {
+                return format!("how large the L2 of {device} is, the database of GPUs does not say");
+            };
+            let best = best_of_runs(rows, device, gpu).into_iter().fold(0.0, f64::max);
+            let (streams, bytes) = (STREAMS.join(", "), binary_bytes(bytes));
+            if best > 0.0 {
+                format!(
+                    "of the warm rows of {streams} on {device} that move at most the {bytes} of its \
+                     L2 the fastest, at {}, is not above the roof of the memory: the launch itself \
+                     limits it",
+                    engineering(best, "B/s")
+                )
+            } else {
+                format!(
+                    "no row of {streams} on {device} was measured warm and moves at most the {bytes} \
+                     of its L2"
+                )
             }
         });
     Ok(FigureError::NoLevel {
@@ -230,6 +246,17 @@ mod tests {
                 "no row of copy, saxpy, triad on NVIDIA H200 was measured warm and moves at most \
                  the 60 MiB of its L2"
             ),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_warm_rate_below_the_memorys_is_no_roof() {
+        let rows = [copy("a", Cache::Warm, 1 << 20, 0.3e12)];
+        assert!(of_l2(&roofs_of(&rows, None).unwrap()).is_empty());
+        let error = roofs_of(&rows, Some(&[Level::L2])).unwrap_err().to_string();
+        assert!(
+            error.contains("at 300 GB/s, is not above the roof of the memory"),
             "{error}"
         );
     }

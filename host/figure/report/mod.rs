@@ -183,7 +183,7 @@ fn best_point(name: &str, row: &Row) -> String {
         let _ = write!(text, ", {} % of its roof", significant(100.0 * fraction, 3));
     }
     let rates = [
-        trace::flop_rate(row).map(|rate| engineering(rate, "FLOP/s")),
+        trace::flop_rate(row).map(|rate| engineering(rate, trace::rate_unit(row))),
         row.byte_per_s.map(|rate| engineering(rate, "B/s")),
     ];
     let rates: Vec<String> = rates.into_iter().flatten().collect();

@@ -36,46 +36,36 @@ impl Level {
 /// [`FigureError::NoLevel`] for a level that is asked for and has no roof, of any device.
 pub fn roofs(rows: &[&Row], levels: Option<&[Level]>) -> Result<Vec<Roof>, FigureError> {
     let mut roofs = roofs::roofs(rows);
-    let wanted = |level| levels.is_none_or(|levels| levels.contains(&level));
-    let is_warm = |row: &&&Row| row.cache == Cache::Warm;
-    let found = if wanted(Level::L2) && (levels.is_some() || rows.iter().any(|row| is_warm(&row))) {
-        let has_warm = |device: &str| {
-            let mut warm = rows.iter().filter(is_warm);
-            warm.any(|row| row.device == device)
-        };
-        let found = l2(rows, &roofs, |device| levels.is_some() || has_warm(device))?;
-        if levels.is_some() && found.is_empty() {
-            return Err(no_l2(rows)?);
-        }
-        found
-    } else {
-        Vec::new()
-    };
-    if !wanted(Level::Dram) {
+    let asked = |level| levels.is_some_and(|levels| levels.contains(&level));
+    let looked_at = rows.iter().copied().filter(|row| match levels {
+        Some(_) => asked(Level::L2),
+        None => row.cache == Cache::Warm,
+    });
+    let found = l2(rows, &roofs, &select::devices(looked_at))?;
+    if asked(Level::L2) && found.is_empty() {
+        return Err(no_l2(rows)?);
+    }
+    if levels.is_some() && !asked(Level::Dram) {
         roofs.retain(|roof| roof.limit != Limit::Memory(Level::Dram));
     }
     roofs.extend(found);
     Ok(roofs)
 }
 
-/// The roofs of the L2 of those devices that are wanted: from the datasheet, and measured.
+/// The roofs of the L2 of these devices: from the datasheet, and measured.
 ///
 /// A launch of as few bytes as fit takes so little time that its beginning and end count. A rate that
 /// is not even above the `roofs` of the device memory says nothing of the L2, and makes no roof.
-fn l2(
-    rows: &[&Row],
-    roofs: &[Roof],
-    wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<Roof>, FigureError> {
-    let database = Database::builtin()?;
+fn l2(rows: &[&Row], roofs: &[Roof], devices: &[&str]) -> Result<Vec<Roof>, FigureError> {
     let mut found = Vec::new();
-    for device in select::devices(rows.iter().copied()) {
+    if devices.is_empty() {
+        return Ok(found);
+    }
+    let database = Database::builtin()?;
+    for &device in devices {
         let Some(gpu) = database.find_by_driver_name(device) else {
             continue;
         };
-        if !wanted(device) {
-            continue;
-        }
         let of_memory = roofs
             .iter()
             .filter(|roof| roof.is_of_memory() && roof.device == device)

@@ -193,13 +193,12 @@ fn the_verdicts_are_text_too() {
     }
 }
 
-/// The roofline and the verdicts share the first page: with all else, what 80 rows make.
 #[test]
-fn in_print_no_page_is_left_half_empty() {
+fn in_print_the_roofline_and_the_verdicts_share_a_page() {
     let Some(browser) = chromium() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.html");
-    // Without the figures below and the tables: two sections that have to fit.
+    // Without the figures and tables below.
     let html = page(&sample::ladder(), false).unwrap();
     let (before, _) = html.split_once("<section id=\"figures\">").unwrap();
     fs::write(&path, format!("{before}</main></body></html>")).unwrap();

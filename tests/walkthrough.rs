@@ -7,7 +7,45 @@ use rooftrace::roofline::units::significant;
 fn the_lectures_page_shows_what_its_commands_print() {
     trycmd::TestCases::new()
         .env("NO_COLOR", "1")
+        // Of rooflines in letters.
+        .env("LC_ALL", "C.UTF-8")
         .case("docs/lectures.md");
+}
+
+/// The table of the profiler's figures is that of the committed counters.
+#[test]
+fn the_lectures_page_has_the_counters_of_the_results() {
+    let page = include_str!("../docs/lectures.md");
+    let counters = include_str!("../results/2026-11-30-h200/counters.csv");
+    let mut reader = csv::Reader::from_reader(counters.as_bytes());
+    let column = |name: &str| {
+        let headers = counters.lines().next().unwrap();
+        headers
+            .split(',')
+            .position(|header| header == name)
+            .unwrap()
+    };
+    let [dram, sm] = ["dram_fraction_of_peak", "sm_fraction_of_peak"].map(column);
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    for (kernel, variant) in [
+        ("copy", "scalar"),
+        ("copy", "vector"),
+        ("triad", "vector"),
+        ("fma", "chains"),
+    ] {
+        // The longest launch.
+        let of = rows
+            .iter()
+            .filter(|row| (&row[0], &row[1]) == (kernel, variant));
+        let row = of.max_by_key(|row| row[2].parse::<u64>().unwrap()).unwrap();
+        let percent = |column: usize| 100.0 * row[column].parse::<f64>().unwrap();
+        let line = format!(
+            "| {kernel} {variant} | {:.1} % | {:.1} % |",
+            percent(dram),
+            percent(sm)
+        );
+        assert!(page.contains(&line), "{line}");
+    }
 }
 
 /// The page names every number that the lectures print and the commands must reproduce.

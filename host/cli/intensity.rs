@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use super::render::{Cell, Column, CommandError, Common, Format, Sheet};
+use crate::roofline::peak::Derivation;
 use crate::roofline::units::{engineering, grouped, significant};
 use crate::roofline::work::{self, GemmShape, GemmStorage, Work};
 use crate::roofline::{Pipe, Roofline};
@@ -59,7 +60,7 @@ pub struct IntensityArgs {
     pub common: Common,
 }
 
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [Column; 22] = [
     ("kernel", Some("Kernel")),
     ("bytes_model", None),
     ("m", None),
@@ -81,6 +82,7 @@ const COLUMNS: [Column; 21] = [
     ("ridge_flop_per_byte", None),
     ("roof_flop_per_s", None),
     ("bound", None),
+    ("l2_read_byte_per_s", None),
 ];
 /// The column of the batch, which is shown if it is not 1.
 const BATCH: usize = 9;
@@ -135,6 +137,8 @@ struct Place {
     gpu: String,
     pipe: Pipe,
     roofline: Roofline,
+    /// At what rate its L2 serves reads, where that is known.
+    l2: Option<Derivation>,
 }
 
 fn place(args: &IntensityArgs, plan: &Plan) -> Result<Option<Place>, CommandError> {
@@ -148,6 +152,7 @@ fn place(args: &IntensityArgs, plan: &Plan) -> Result<Option<Place>, CommandErro
         gpu: gpu.name.clone(),
         pipe,
         roofline: gpu.roofline(pipe)?,
+        l2: gpu.l2_read_peak(),
     }))
 }
 
@@ -157,6 +162,7 @@ impl Place {
             gpu,
             pipe,
             roofline,
+            l2,
         } = self;
         writeln!(
             out,
@@ -167,6 +173,14 @@ impl Place {
             engineering(roofline.peak_byte_per_s, "B/s"),
             significant(roofline.ridge(), 4),
         )?;
+        if let Some(l2) = l2 {
+            writeln!(
+                out,
+                "Reads that the L2 serves: {}, ridge point {} FLOP/byte ({l2}).",
+                engineering(l2.value, "B/s"),
+                significant(roofline.peak_flop_per_s / l2.value, 4),
+            )?;
+        }
         writeln!(out, "{}", plan.crossover_text(roofline))?;
         Ok(())
     }
@@ -226,6 +240,9 @@ fn row(
             Cell::quantity(p.roofline.roof_at(intensity), "FLOP/s")
         }),
         Cell::maybe(place, |p| Cell::text(p.roofline.side(intensity).id())),
+        Cell::maybe(place.and_then(|p| p.l2.as_ref()), |l2| {
+            Cell::quantity(l2.value, "B/s")
+        }),
     ]
 }
 

@@ -14,7 +14,8 @@ use crate::roofline::units::{binary_bytes, engineering, grouped};
 use crate::roofline::{Gpu, Pipe};
 
 /// Peak rates by unit and precision, from the datasheet and from SMs, cores and clock; with --device
-/// measured as well, the bandwidth by `triad` and every pipe by `fma`.
+/// measured as well: the bandwidth by `triad`, that of the last-level cache by `copy`, every pipe by
+/// `fma`.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   rooftrace peaks
@@ -132,7 +133,7 @@ fn summary(gpus: &[Gpu]) -> Sheet {
     sheet
 }
 
-const RATES: [Column; 20] = [
+const RATES: [Column; 21] = [
     ("gpu", None),
     ("compute_capability", None),
     ("supported", None),
@@ -142,6 +143,7 @@ const RATES: [Column; 20] = [
     ("memory", None),
     ("memory_bytes", None),
     ("l2_bytes", None),
+    ("l2_read_byte_per_s", None),
     ("tdp_w", None),
     ("peak_byte_per_s", None),
     ("computed_byte_per_s", None),
@@ -174,6 +176,7 @@ fn rates(gpus: &[&Gpu]) -> Sheet {
                 Cell::maybe(gpu.memory.clone(), Cell::text),
                 Cell::maybe(gpu.memory_bytes, |n| Cell::whole(n, binary_bytes(n))),
                 Cell::maybe(gpu.l2_bytes, |n| Cell::whole(n, binary_bytes(n))),
+                Cell::maybe(gpu.l2_read_peak(), |d| Cell::quantity(d.value, "B/s")),
                 Cell::maybe(gpu.tdp_w, |x| Cell::quantity(x, "W")),
                 Cell::maybe(gpu.memory_bandwidth_byte_per_s, |x| {
                     Cell::quantity(x, "B/s")
@@ -228,6 +231,9 @@ fn memory_lines(gpu: &Gpu, out: &mut dyn Write) -> Result<(), CommandError> {
     }
     if let Some(l2) = gpu.l2_bytes {
         writeln!(out, "L2 cache: {}", binary_bytes(l2))?;
+    }
+    if let Some(reads) = gpu.l2_read_peak() {
+        writeln!(out, "L2 bandwidth, reads: {reads}")?;
     }
     if let Some(datasheet) = gpu.memory_bandwidth_byte_per_s {
         writeln!(
@@ -301,6 +307,17 @@ mod tests {
             "Source: NVIDIA H100",
         ] {
             assert!(text.contains(part), "{part} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_bandwidth_of_the_l2_is_derived_where_it_is_known() {
+        let line = "L2 bandwidth, reads: 5120 bytes per cycle x 1.41e9 Hz = 7.2192e12 byte/s";
+        assert!(output(Some("A100"), Format::Table).contains(line));
+        assert!(!output(Some("H200"), Format::Table).contains("L2 bandwidth"));
+        for (gpu, known) in [("A100", 7.2192e12.into()), ("H200", Value::Null)] {
+            let rows: Value = serde_json::from_str(&output(Some(gpu), Format::Json)).unwrap();
+            assert_eq!(rows[0]["l2_read_byte_per_s"], known, "{gpu}");
         }
     }
 

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use super::error::CliError;
 use super::nearest::nearest;
 use super::{Color, Verbosity};
+use crate::figure::chart::Chart;
+use crate::figure::levels::Level;
 use crate::figure::{self, Kind, Options, layout, pdf, pgfplots, raster, svg, terminal};
-use crate::record::Row;
 
 pub(super) use load::{load, note_omitted, note_without_datasheet};
 
@@ -23,6 +24,8 @@ pub(super) use load::{load, note_omitted, note_without_datasheet};
       how far each variant of a kernel gets, over two columns
   rooftrace plot crossover.csv -o crossover.svg --kind crossover --width 7in
       where a matrix product becomes compute-bound, and where it was predicted to
+  rooftrace plot warm-and-cold.csv -o levels.svg --levels dram,l2
+      the roof of the L2 beside that of the memory, from rows of `sweep copy --cache both`
   rooftrace plot rows.csv --terminal
       the roofline in this window")]
 pub struct PlotArgs {
@@ -41,6 +44,10 @@ pub struct PlotArgs {
     /// What to show
     #[arg(long, value_enum, default_value = "roofline")]
     pub kind: Kind,
+    /// Memory roofs to draw: of the device memory, of the L2 [default: dram, and l2 where rows were
+    /// measured with --cache warm]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LEVELS")]
+    pub levels: Option<Vec<Level>>,
     /// Width on paper: a number with in, cm, mm or pt; 3.5in is a column, 7in two
     #[arg(long, value_name = "WIDTH", default_value = "3.5in", value_parser = parse_width)]
     pub width: f64,
@@ -135,11 +142,18 @@ pub fn run(
         .as_deref()
         .map(|path| target(path, args.format))
         .transpose()?;
+    if args.levels.is_some() && !matches!(args.kind, Kind::Roofline | Kind::Throughput) {
+        return Err(CliError::Usage(
+            "--levels is for --kind roofline and throughput: the other kinds have no memory roofs"
+                .to_owned(),
+        ));
+    }
     let rows = load(&args.files, verbosity)?;
     let options = Options {
         kind: args.kind,
         width: args.width,
         across_devices: args.across_devices,
+        levels: args.levels.clone(),
         title: args.title.clone(),
         tips: false,
     };
@@ -147,7 +161,7 @@ pub fn run(
     note_omitted(&rows, verbosity);
     note_without_datasheet(&rows, verbosity)?;
     let Some((path, format)) = picture else {
-        return in_terminal(args, &rows, out, color);
+        return in_terminal(args, &chart, out, color);
     };
     let content = match format {
         PictureFormat::Pgfplots => pgfplots::picture(&chart, args.width).into_bytes(),
@@ -220,7 +234,7 @@ pub(super) fn write(path: &Path, content: &[u8], out: &mut dyn Write) -> Result<
 
 fn in_terminal(
     args: &PlotArgs,
-    rows: &[Row],
+    chart: &Chart,
     out: &mut dyn Write,
     color: Color,
 ) -> Result<(), CliError> {
@@ -236,7 +250,7 @@ fn in_terminal(
         Color::Always => Some(true),
         Color::Never => Some(false),
     });
-    out.write_all(terminal::render(rows, width, height, unicode, color).as_bytes())?;
+    out.write_all(terminal::draw(chart, width, height, unicode, color).as_bytes())?;
     Ok(out.flush()?)
 }
 

@@ -38,6 +38,19 @@ pub struct Plot {
     pub traces: Vec<Trace>,
     /// Marked points: ridge points.
     pub marks: Vec<(f64, f64)>,
+    /// What the lines of a roofline are, for a picture without labels at them.
+    pub key: Vec<Key>,
+}
+
+/// What a roof, or what the datasheet's and the measured one of a pipe are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// All of it: `FP32 66.9/66.57 TFLOP/s, ridge 13.9`.
+    pub text: String,
+    /// Its name alone; empty where the lines explain themselves.
+    pub name: String,
+    /// Where the upper of its lines ends, if the name should stand there.
+    pub at: Option<(f64, f64)>,
 }
 
 /// How a line looks.

@@ -90,6 +90,7 @@ fn plot(tested: &Tested) -> Plot {
         lines,
         traces,
         marks: Vec::new(),
+        key: Vec::new(),
     }
 }
 

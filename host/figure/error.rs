@@ -1,5 +1,7 @@
 //! Why rows make no figure.
 
+use crate::roofline::spec::SpecError;
+
 /// Why no figure can be made of the rows. Each message says what would help.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -41,6 +43,19 @@ pub enum FigureError {
         /// The way to rows that have it.
         remedy: &'static str,
     },
+    /// A level of the memory was asked for that has no roof.
+    #[error("--levels {level}: {why}; {remedy}")]
+    NoLevel {
+        /// The level.
+        level: &'static str,
+        /// Why it has none, for each device.
+        why: String,
+        /// The way to one.
+        remedy: &'static str,
+    },
+    /// The database of GPUs is faulty; a test excludes it.
+    #[error(transparent)]
+    Database(#[from] SpecError),
     /// The picture could not be drawn in the format that was asked for.
     #[error("the {format} cannot be drawn: {message}")]
     Draw {

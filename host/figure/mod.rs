@@ -7,10 +7,11 @@
 //! |---|---|
 //! | [`select`] | which rows a figure shows |
 //! | [`trace`] | rows that belong together |
-//! | [`roofs`] | the roofs that the rows name |
+//! | [`roofs`], [`levels`] | the roofs that the rows name, and those of the levels of the memory |
+//! | `key` | what the roofs are, in words |
 //! | [`roofline`], [`throughput`], [`speedup`], [`ladder`], [`crossover`] | one kind of figure each |
 //! | [`mod@chart`], [`axis`] | what a figure shows |
-//! | [`layout`], [`legend`], [`labels`] | a place on paper for everything, without overlap |
+//! | [`layout`], [`legend`], [`labels`], `spots` | a place on paper for everything, without overlap |
 //! | [`mod@scene`] | the drawing |
 //! | [`svg`], [`raster`], [`pdf`] | a drawing as SVG, PNG, PDF |
 //! | [`pgfplots`] | a chart as a LaTeX picture |
@@ -24,10 +25,12 @@ pub mod chart;
 pub mod crossover;
 pub mod error;
 pub mod font;
+mod key;
 pub mod labels;
 pub mod ladder;
 pub mod layout;
 pub mod legend;
+pub mod levels;
 pub mod palette;
 pub mod pdf;
 pub mod pgfplots;
@@ -39,6 +42,7 @@ pub mod roofs;
 pub mod scene;
 pub mod select;
 pub mod speedup;
+mod spots;
 pub mod svg;
 pub mod terminal;
 pub mod throughput;
@@ -48,6 +52,7 @@ pub use error::FigureError;
 
 use crate::record::Row;
 use chart::Chart;
+use levels::Level;
 use scene::Scene;
 
 /// What a figure shows.
@@ -75,6 +80,8 @@ pub struct Options {
     pub width: f64,
     /// Whether rows of several devices may come together.
     pub across_devices: bool,
+    /// Which levels of the memory have a roof; those of [`levels::roofs`] if none is named.
+    pub levels: Option<Vec<Level>>,
     /// A heading in place of the device's name; empty for none.
     pub title: Option<String>,
     /// Whether points carry what a page shows when the pointer is over them.
@@ -88,6 +95,7 @@ impl Default for Options {
             kind: Kind::Roofline,
             width: 3.5 * 72.0,
             across_devices: false,
+            levels: None,
             title: None,
             tips: false,
         }
@@ -100,9 +108,10 @@ impl Default for Options {
 /// [`FigureError`] if the rows make no such figure.
 pub fn chart(rows: &[Row], options: &Options) -> Result<Chart, FigureError> {
     let measured = select::measured(rows, options.across_devices)?;
+    let roofs = || levels::roofs(&measured, options.levels.as_deref());
     let mut chart = match options.kind {
-        Kind::Roofline => roofline::chart(&measured),
-        Kind::Throughput => throughput::chart(&measured),
+        Kind::Roofline => roofline::chart(&measured, &roofs()?),
+        Kind::Throughput => throughput::chart(&measured, &roofs()?),
         Kind::Speedup => speedup::chart(&measured)?,
         Kind::Ladder => ladder::chart(&measured)?,
         Kind::Crossover => crossover::chart(&measured)?,

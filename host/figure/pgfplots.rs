@@ -3,9 +3,14 @@
 use std::fmt::Write as _;
 
 use super::axis::{Axis, Scale};
-use super::chart::{Bars, Body, Chart, Line, Look, Plot, Side};
+use super::chart::{Bars, Body, Chart, Look, Plot};
 use super::palette::{COLOURS, Shape, Style};
+use super::plot;
 use super::scene::Ink;
+
+/// How much wider than in the typeface of the program a text may be set: LaTeX takes the document's
+/// font, whose widths are not known here. Computer Modern is up to a fifth wider.
+const WIDER: f64 = 1.2;
 
 /// A chart as a `tikzpicture` of `width` points for `\input`. The preamble needs
 /// `\usepackage{pgfplots}`; text is set in the document's own font.
@@ -44,15 +49,17 @@ fn draw_plot(out: &mut String, chart: &Chart, plot: &Plot, width: f64) {
             "log"
         }
     };
+    /// What ticks, axis title and heading take beside the axes, in points.
+    const BESIDE: f64 = 45.0;
+    let (inner, height) = (width - BESIDE, width * 0.8 - BESIDE);
     let _ = write!(
         out,
-        "\\begin{{tikzpicture}}\n\\begin{{axis}}[\n  width={width}bp, height={:.1}bp, \
-         xmode={}, ymode={},\n  xmin={:e}, xmax={:e}, ymin={:e}, ymax={:e},\n  \
+        "\\begin{{tikzpicture}}\n\\begin{{axis}}[\n  scale only axis, width={inner:.1}bp, \
+         height={height:.1}bp,\n  xmode={}, ymode={},\n  xmin={:e}, xmax={:e}, ymin={:e}, ymax={:e},\n  \
          title={{{}}}, xlabel={{{}}}, ylabel={{{}}},\n  title style={{font=\\small}}, \
          tick label style={{font=\\footnotesize}}, label style={{font=\\small}},\n  \
-         legend style={{font=\\footnotesize, at={{(0.5,-0.22)}}, anchor=north, draw=none, \
+         legend style={{font=\\footnotesize, at={{(0.5,0)}}, yshift=-36bp, anchor=north, draw=none, \
          legend columns=2}}, legend cell align=left,\n",
-        width * 0.8,
         mode(&plot.x),
         mode(&plot.y),
         plot.x.low,
@@ -73,14 +80,9 @@ fn draw_plot(out: &mut String, chart: &Chart, plot: &Plot, width: f64) {
             Look::Measured => "thick",
             Look::Guide => "densely dotted",
         };
-        let side = node_place(line, plot);
-        let node = match line.label.as_str() {
-            "" => String::new(),
-            label => format!(" node[{side}, font=\\scriptsize] {{{}}}", tex(label)),
-        };
         let _ = writeln!(
             out,
-            "\\addplot[rooftraceink, {look}, forget plot] coordinates {{({:e},{:e}) ({:e},{:e})}}{node};",
+            "\\addplot[rooftraceink, {look}, forget plot] coordinates {{({:e},{:e}) ({:e},{:e})}};",
             line.from.0, line.from.1, line.to.0, line.to.1,
         );
     }
@@ -108,25 +110,20 @@ fn draw_plot(out: &mut String, chart: &Chart, plot: &Plot, width: f64) {
         }
         let _ = writeln!(out, "}};\n\\addlegendentry{{{}}}", tex(&trace.name));
     }
-    out.push_str("\\end{axis}\n\\end{tikzpicture}\n");
-}
-
-/// Where the label of a line stands. LaTeX sets it in a font whose widths are not known here, so that
-/// it is turned along a steep line, and ends where a level one does.
-fn node_place(line: &Line, plot: &Plot) -> &'static str {
-    /// Where a line must begin, as a share of the axis, for a label to have room before it.
-    const ROOM: f64 = 0.58;
-    let vertical = line.from.0 == line.to.0;
-    let level = line.from.1 == line.to.1;
-    match line.side {
-        Side::Before if plot.x.place(line.from.0) > ROOM => "at start, left=3pt",
-        Side::Above if vertical => "at start, above right, sloped",
-        _ if vertical => "at start, below right, sloped",
-        Side::Below if level => "at end, below left",
-        _ if level => "at end, above left",
-        Side::Below => "pos=0.3, below, sloped",
-        _ => "pos=0.3, above, sloped",
+    let spots = plot::label_spots(plot, (inner, height), WIDER);
+    for (line, spot) in plot.lines.iter().zip(spots) {
+        let Some(spot) = spot else { continue };
+        let _ = writeln!(
+            out,
+            "\\node[rooftraceink, font=\\scriptsize, anchor=base west, inner sep=0pt, rotate={:.2}] \
+             at (rel axis cs:{:.4},{:.4}) {{{}}};",
+            -spot.angle,
+            spot.at.0 / inner,
+            1.0 - spot.at.1 / height,
+            tex(&line.label)
+        );
     }
+    out.push_str("\\end{axis}\n\\end{tikzpicture}\n");
 }
 
 fn draw_bars(out: &mut String, chart: &Chart, bars: &Bars, width: f64) {

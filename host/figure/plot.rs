@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use super::axis::Axis;
-use super::chart::{Line, Look, Plot, Point, Side, Trace};
+use super::chart::{Line, Look, Plot, Point, Trace};
 use super::labels::{Occupied, Spot};
 use super::layout::{NORMAL, SMALL, text};
 use super::scene::{Anchor, Ink, Item, Marker, Scene, Stroke, Text};
+use super::spots::{along, around, beside};
 use super::{font, legend};
 
 /// Where a plot may stand, its axis labels included.
@@ -24,6 +25,8 @@ pub struct Frame {
 
 /// Length of ticks.
 const TICK: f64 = 2.5;
+/// Radius of the mark of a ridge point.
+const RIDGE: f64 = 2.2;
 /// Labels of a trace at most.
 const LABELS: usize = 3;
 
@@ -69,20 +72,20 @@ pub fn draw(scene: &mut Scene, plot: &Plot, frame: Frame, tips: bool) -> f64 {
         top: frame.top,
         bottom: frame.top + frame.height,
     };
-    let mut taken = Occupied::new((area.left, area.top), (area.right, area.bottom));
+    let mut taken = occupied(&area, plot);
     axes(scene, &area, &vertical, frame.left);
     bands(scene, &area, &plot.lines);
     for line in &plot.lines {
-        roof(scene, &area, &mut taken, line);
+        roof(scene, &area, line);
     }
     for trace in &plot.traces {
-        connect(scene, &area, &mut taken, trace);
+        connect(scene, &area, trace);
     }
     for trace in &plot.traces {
-        points(scene, &area, &mut taken, trace, tips);
+        points(scene, &area, trace, tips);
     }
     for mark in &plot.marks {
-        ridge_mark(scene, &mut taken, area.place(*mark));
+        ridge_mark(scene, area.place(*mark));
     }
     for line in &plot.lines {
         label_line(scene, &area, &mut taken, line);
@@ -209,19 +212,17 @@ fn bands(scene: &mut Scene, area: &Area<'_>, lines: &[Line]) {
     }
 }
 
-fn roof(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, line: &Line) {
+fn roof(scene: &mut Scene, area: &Area<'_>, line: &Line) {
     let stroke = match line.look {
         Look::Datasheet => Stroke::dashed(Ink::Ink, 0.9, 4.0, 2.2),
         Look::Measured => Stroke::solid(Ink::Ink, 0.9),
         Look::Guide => Stroke::dashed(Ink::Muted, 0.6, 0.8, 1.8),
     };
-    let (from, to) = (area.place(line.from), area.place(line.to));
-    scene.line(from, to, stroke);
-    taken.line(from, to);
+    scene.line(area.place(line.from), area.place(line.to), stroke);
 }
 
-/// The line through a trace. Points that fall on one spot of the paper are one.
-fn connect(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Trace) {
+/// The positions of the points of a trace. Points that fall on one spot of the paper are one.
+fn path(area: &Area<'_>, trace: &Trace) -> Vec<(f64, f64)> {
     let mut path: Vec<(f64, f64)> = Vec::new();
     for point in &trace.points {
         let at = area.place((point.x, point.y));
@@ -232,13 +233,13 @@ fn connect(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Tra
             path.push(at);
         }
     }
-    if !trace.joined {
-        return;
-    }
-    for pair in path.windows(2) {
-        taken.line(pair[0], pair[1]);
-    }
-    if path.len() > 1 {
+    path
+}
+
+/// The line through a trace.
+fn connect(scene: &mut Scene, area: &Area<'_>, trace: &Trace) {
+    let path = path(area, trace);
+    if trace.joined && path.len() > 1 {
         let stroke = legend::stroke(trace.style);
         scene.items.push(Item::Line {
             points: path,
@@ -252,7 +253,7 @@ fn radius(trace: &Trace, point: &Point) -> f64 {
 }
 
 /// Error bars and markers. Markers that would cover each other exactly are drawn once.
-fn points(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Trace, tips: bool) {
+fn points(scene: &mut Scene, area: &Area<'_>, trace: &Trace, tips: bool) {
     let mut drawn = HashSet::new();
     let mut markers = Vec::new();
     for point in &trace.points {
@@ -262,18 +263,9 @@ fn points(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Trac
         if !drawn.insert((quarter(at.0), quarter(at.1), quarter(radius))) {
             continue;
         }
-        if let Some((low, high)) = point.interval {
-            let end = |value| area.clamped(area.place((point.x, value)));
-            let (low, high) = (end(low), end(high));
-            error_bar(
-                scene,
-                taken,
-                (low, high),
-                radius,
-                Ink::Trace(trace.style.colour()),
-            );
+        if let Some(ends) = bar(area, trace, point) {
+            error_bar(scene, ends, Ink::Trace(trace.style.colour()));
         }
-        taken.disc(at, radius + 0.8);
         markers.push(Item::Marker(Marker {
             at,
             radius,
@@ -286,30 +278,25 @@ fn points(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace: &Trac
     scene.items.append(&mut markers);
 }
 
-/// An interval, where it reaches beyond its marker.
-fn error_bar(
-    scene: &mut Scene,
-    taken: &mut Occupied,
-    (low, high): ((f64, f64), (f64, f64)),
-    radius: f64,
-    ink: Ink,
-) {
+/// The ends of a point's interval, where it reaches beyond its marker.
+fn bar(area: &Area<'_>, trace: &Trace, point: &Point) -> Option<((f64, f64), (f64, f64))> {
+    let (low, high) = point.interval?;
+    let end = |value| area.clamped(area.place((point.x, value)));
+    let (low, high) = (end(low), end(high));
+    (low.1 - high.1 > 2.0 * radius(trace, point)).then_some((low, high))
+}
+
+fn error_bar(scene: &mut Scene, (low, high): ((f64, f64), (f64, f64)), ink: Ink) {
     const CAP: f64 = 1.6;
-    if low.1 - high.1 <= 2.0 * radius {
-        return;
-    }
     let stroke = Stroke::solid(ink, 0.7);
     scene.line(low, high, stroke);
-    taken.line(low, high);
     for end in [low, high] {
         scene.line((end.0 - CAP, end.1), (end.0 + CAP, end.1), stroke);
     }
 }
 
-fn ridge_mark(scene: &mut Scene, taken: &mut Occupied, at: (f64, f64)) {
-    const RADIUS: f64 = 2.2;
-    taken.disc(at, RADIUS + 1.0);
-    let corners = [(0.0, -RADIUS), (RADIUS, 0.0), (0.0, RADIUS), (-RADIUS, 0.0)];
+fn ridge_mark(scene: &mut Scene, at: (f64, f64)) {
+    let corners = [(0.0, -RIDGE), (RIDGE, 0.0), (0.0, RIDGE), (-RIDGE, 0.0)];
     scene.items.push(Item::Area {
         points: corners
             .iter()
@@ -320,22 +307,76 @@ fn ridge_mark(scene: &mut Scene, taken: &mut Occupied, at: (f64, f64)) {
     });
 }
 
-/// Writes what a line is along it.
-fn label_line(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, line: &Line) {
+/// Where lines, traces and marks leave no place for labels.
+fn occupied(area: &Area<'_>, plot: &Plot) -> Occupied {
+    let mut taken = Occupied::new((area.left, area.top), (area.right, area.bottom));
+    for line in &plot.lines {
+        taken.line(area.place(line.from), area.place(line.to));
+    }
+    for trace in &plot.traces {
+        if trace.joined {
+            for pair in path(area, trace).windows(2) {
+                taken.line(pair[0], pair[1]);
+            }
+        }
+        for point in &trace.points {
+            if let Some((low, high)) = bar(area, trace, point) {
+                taken.line(low, high);
+            }
+            taken.disc(area.place((point.x, point.y)), radius(trace, point) + 0.8);
+        }
+    }
+    for mark in &plot.marks {
+        taken.disc(area.place(*mark), RIDGE + 1.0);
+    }
+    taken
+}
+
+/// Takes the best place for what is written along a line, if something is.
+fn line_label(area: &Area<'_>, taken: &mut Occupied, line: &Line, wider: f64) -> Option<Spot> {
     if line.label.is_empty() {
-        return;
+        return None;
     }
     let (from, to) = (area.place(line.from), area.place(line.to));
-    let length = font::width(&line.label, SMALL, false);
+    let length = wider * font::width(&line.label, SMALL, false);
     let spots = if from.0 == to.0 {
         beside(from, to, length, line.side)
     } else {
         along(from, to, length, line.side)
     };
-    let Some((spot, _)) = taken.best(spots) else {
+    let (spot, _) = taken.best(spots)?;
+    taken.label(&spot);
+    Some(spot)
+}
+
+/// Where the labels of the lines go in a plot of this width and height between its axes, in points
+/// from its upper left corner; `None` for a line without one. They are set in a type that is `wider`
+/// times as wide as the one that ships with the program.
+pub(super) fn label_spots(
+    plot: &Plot,
+    (width, height): (f64, f64),
+    wider: f64,
+) -> Vec<Option<Spot>> {
+    let area = Area {
+        x: &plot.x,
+        y: &plot.y,
+        left: 0.0,
+        right: width,
+        top: 0.0,
+        bottom: height,
+    };
+    let mut taken = occupied(&area, plot);
+    let spots = plot.lines.iter();
+    spots
+        .map(|line| line_label(&area, &mut taken, line, wider))
+        .collect()
+}
+
+/// Writes what a line is along it.
+fn label_line(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, line: &Line) {
+    let Some(spot) = line_label(area, taken, line, 1.0) else {
         return;
     };
-    taken.label(&spot);
     scene.items.push(Item::Text(Text {
         at: spot.at,
         text: line.label.clone(),
@@ -349,99 +390,6 @@ fn label_line(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, line: &L
             Ink::Ink
         },
     }));
-}
-
-/// Places along a line, from its far end back, on the side that is wanted and then the other.
-fn along(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot> {
-    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-    let whole = dx.hypot(dy).max(1e-6);
-    let unit = (dx / whole, dy / whole);
-    let angle = dy.atan2(dx).to_degrees();
-    let above = 3.2;
-    let below = -(Spot::height(SMALL) + 2.0);
-    // Further rows, beyond other roofs and their labels. A datasheet's stands above all lines as
-    // long as there is a free place, so that labels are in the order of their lines.
-    let row = |side: f64, row: f64| side + side.signum() * row * 1.6 * SMALL;
-    let sides = match side {
-        Side::Above | Side::Before => [
-            row(above, 0.0),
-            row(above, 1.0),
-            row(above, 2.0),
-            row(below, 0.0),
-            row(below, 1.0),
-        ],
-        Side::Below => [
-            row(below, 0.0),
-            row(above, 0.0),
-            row(below, 1.0),
-            row(above, 1.0),
-            row(below, 2.0),
-        ],
-    };
-    // Where a label begins that ends a little before the line: before its beginning, if the line
-    // is shorter, for beyond its end is often the edge of the plot.
-    let last = whole - length - 4.0;
-    let first = last.min(0.0);
-    let mut spots = match side {
-        Side::Before => before(from, length),
-        Side::Above | Side::Below => Vec::new(),
-    };
-    for off in sides {
-        for i in 0..=24 {
-            let start = first + (last - first) * (1.0 - f64::from(i) / 24.0);
-            spots.push(Spot {
-                // Up, seen from the base line, is (unit.1, -unit.0).
-                at: (
-                    from.0 + unit.0 * start + unit.1 * off,
-                    from.1 + unit.1 * start - unit.0 * off,
-                ),
-                length,
-                size: SMALL,
-                angle,
-            });
-        }
-    }
-    spots
-}
-
-/// Places left of where a horizontal line begins, level with it and then in rows above and below.
-fn before((x, y): (f64, f64), length: f64) -> Vec<Spot> {
-    /// Room for the mark of a ridge point.
-    const GAP: f64 = 6.0;
-    let rows = [0.0, -1.0, -2.0, 1.0, -3.0, 2.0];
-    let spot = |row: f64| Spot {
-        at: (
-            x - GAP - length,
-            y + Spot::height(SMALL) / 2.0 + row * 1.25 * SMALL,
-        ),
-        length,
-        size: SMALL,
-        angle: 0.0,
-    };
-    rows.map(spot).to_vec()
-}
-
-/// Places beside a vertical line, from its lower end up.
-fn beside(from: (f64, f64), to: (f64, f64), length: f64, side: Side) -> Vec<Spot> {
-    let right = from.0 + 3.0;
-    let left = from.0 - 3.0 - length;
-    let sides = match side {
-        Side::Below => [right, left],
-        Side::Above | Side::Before => [left, right],
-    };
-    let steps = ((from.1 - to.1) / 4.0).max(1.0) as usize;
-    let mut spots = Vec::new();
-    for i in 0..steps {
-        for x in sides {
-            spots.push(Spot {
-                at: (x, from.1 - 4.0 - 4.0 * i as f64),
-                length,
-                size: SMALL,
-                angle: 0.0,
-            });
-        }
-    }
-    spots
 }
 
 /// Writes N beside a few points: the largest, the smallest, the fastest. A label without a free
@@ -468,27 +416,4 @@ fn label_points(scene: &mut Scene, area: &Area<'_>, taken: &mut Occupied, trace:
             (SMALL, Anchor::Start, Ink::Muted),
         );
     }
-}
-
-/// Places around a marker, the clearest first.
-fn around(at: (f64, f64), radius: f64, length: f64) -> Vec<Spot> {
-    let height = Spot::height(SMALL);
-    let gap = radius + 2.2;
-    let offsets = [
-        (gap, height / 2.0),
-        (-gap - length, height / 2.0),
-        (-length / 2.0, -gap),
-        (-length / 2.0, gap + height),
-        (0.7 * gap, -0.7 * gap),
-        (0.7 * gap, 0.7 * gap + height),
-        (-0.7 * gap - length, -0.7 * gap),
-        (-0.7 * gap - length, 0.7 * gap + height),
-    ];
-    let spot = |(dx, dy)| Spot {
-        at: (at.0 + dx, at.1 + dy),
-        length,
-        size: SMALL,
-        angle: 0.0,
-    };
-    offsets.into_iter().map(spot).collect()
 }

@@ -3,7 +3,9 @@
 use super::axis::{Axis, Labels, Scale};
 use super::chart::{Body, Chart, Line, Look, Plot, Point, Side, Trace};
 use super::heading;
-use super::roofs::{self, Limit, Origin, Roof};
+use super::key::{self, have_short_labels, roof_label, roof_note};
+use super::levels::Level;
+use super::roofs::{self, Limit, Roof};
 use super::trace::{self, Group};
 use crate::record::Row;
 use crate::roofline::units::significant;
@@ -18,11 +20,10 @@ const COPY_STEP: f64 = 0.03;
 /// A point of intensity 0 has no place on a logarithmic axis. It stands at the left edge, at
 /// the height at which its distance from the memory roof is that of its bandwidth.
 #[must_use]
-pub fn chart(rows: &[&Row]) -> Chart {
+pub fn chart(rows: &[&Row], roofs: &[Roof]) -> Chart {
     let groups = trace::groups(rows);
-    let roofs = roofs::roofs(rows);
     let copies = groups.iter().filter(|group| is_copy(group)).count();
-    let x = intensity_axis(rows, &roofs, copies);
+    let x = intensity_axis(rows, roofs, copies);
     let step = copy_step(rows, &x, copies);
     let mut copies_before = 0;
     let mut traces = Vec::new();
@@ -32,15 +33,16 @@ pub fn chart(rows: &[&Row]) -> Chart {
         copies_before += i32::from(is_copy(group));
     }
     show_behind(&mut traces);
-    let y = rate_axis(&traces, &roofs, &x);
-    let (lines, marks) = lines(&roofs, &x, &y);
+    let y = rate_axis(&traces, roofs, &x);
+    let (lines, marks) = lines(roofs, &x, &y);
+    let key = key::entries(roofs, &lines, x.high);
     let mut note = "Numbers beside points are N; markers grow with N.".to_owned();
     let without_flops = |row: &&Row| trace::flop_rate(row).is_none() && row.byte_per_s.is_some();
     if rows.iter().any(without_flops) {
         note.push_str(" Kernels without FLOPs stand at the left edge, placed by their bytes.");
     }
-    if roofs::of_several_pipes(&roofs) {
-        note.push_str(&roof_note(&roofs));
+    note.push_str(&roof_note(roofs));
+    if roofs::of_several_pipes(roofs) {
         note.push_str(" Numbers at dotted lines are ridge points, FLOP/byte.");
     }
     let (title, subtitle) = heading(rows);
@@ -53,55 +55,10 @@ pub fn chart(rows: &[&Row]) -> Chart {
             lines,
             traces,
             marks,
+            key,
         }]),
         note,
     }
-}
-
-/// How to read the short labels of roofs of several pipes; the labels themselves where there are more
-/// than find a place.
-pub(super) fn roof_note(roofs: &[Roof]) -> String {
-    let known = roofs.iter().find_map(|roof| match roof.origin {
-        Origin::Known(word) => Some(word),
-        Origin::Measured => None,
-    });
-    let mut note = match (known, roofs.iter().any(Roof::is_measured)) {
-        (Some(known), true) => format!(" Roofs: {known} (dashed) / measured (solid)"),
-        _ if in_note(roofs) => " Roofs".to_owned(),
-        _ => return String::new(),
-    };
-    if in_note(roofs) {
-        let devices = devices(roofs);
-        let labels = roofs
-            .iter()
-            .filter(|roof| roof.limit != Limit::Memory)
-            .map(|roof| (roof, roof.short_label(roofs)))
-            .filter(|(_, label)| !label.is_empty())
-            .map(|(roof, label)| match mark(&devices, &roof.device) {
-                Some(letter) => format!("{letter}: {label}"),
-                None => label,
-            });
-        note.push_str(": ");
-        note.push_str(&labels.collect::<Vec<_>>().join(", "));
-    }
-    note.push('.');
-    note
-}
-
-/// What is written at a roof: nothing if [`roof_note`] has it.
-pub(super) fn roof_label(roof: &Roof, roofs: &[Roof]) -> String {
-    match roofs::of_several_pipes(roofs) {
-        true if roof.limit != Limit::Memory && in_note(roofs) => String::new(),
-        true => roof.short_label(roofs),
-        false => roof.label(),
-    }
-}
-
-/// Whether there are too many roofs of pipes for a label at each.
-fn in_note(roofs: &[Roof]) -> bool {
-    /// Most that find a place.
-    const LABELLED: usize = 4;
-    roofs::compute(roofs) > LABELLED
 }
 
 /// Whether a trace is of a kernel without operations.
@@ -239,7 +196,7 @@ fn rate_axis(traces: &[Trace], roofs: &[Roof], x: &Axis) -> Axis {
         .iter()
         .flat_map(|trace| trace.points.iter().map(|point| point.y));
     let heights = roofs.iter().map(|roof| match roof.limit {
-        Limit::Memory => roof.rate * x.low,
+        Limit::Memory(_) => roof.rate * x.low,
         Limit::Compute(_) => roof.rate,
     });
     Axis::logarithmic(
@@ -254,11 +211,17 @@ fn rate_axis(traces: &[Trace], roofs: &[Roof], x: &Axis) -> Axis {
 fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
     let pairs = roofs::pairs(roofs);
     let devices = devices(roofs);
-    let several = roofs::of_several_pipes(roofs);
+    let short = have_short_labels(roofs);
     let mut lines = Vec::new();
-    for roof in roofs {
+    // The L2 first: its label has the place above both lines.
+    let of_l2 = |roof: &&Roof| roof.limit == Limit::Memory(Level::L2);
+    let in_order = roofs
+        .iter()
+        .filter(of_l2)
+        .chain(roofs.iter().filter(|roof| !of_l2(roof)));
+    for roof in in_order {
         let (from, to) = match roof.limit {
-            Limit::Memory => {
+            Limit::Memory(_) => {
                 let highest = pairs
                     .iter()
                     .filter(|(memory, _)| *memory == roof)
@@ -270,10 +233,17 @@ fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
                 ((x.low, x.low * roof.rate), (end, end * roof.rate))
             }
             Limit::Compute(_) => {
-                let start = pairs
+                // From where the fastest level feeds it.
+                let fastest = pairs
                     .iter()
-                    .find(|(_, compute)| *compute == roof)
-                    .map_or(x.low, |(memory, _)| roof.rate / memory.rate);
+                    .filter(|(_, compute)| *compute == roof)
+                    .map(|(memory, _)| memory.rate)
+                    .fold(0.0, f64::max);
+                let start = if fastest > 0.0 {
+                    roof.rate / fastest
+                } else {
+                    x.low
+                };
                 ((start, roof.rate), (x.high, roof.rate))
             }
         };
@@ -288,8 +258,9 @@ fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
                 Look::Datasheet
             },
             label: roof_label(roof, roofs),
-            side: match (several, &roof.limit) {
-                (true, Limit::Memory) => Side::Below,
+            side: match (short, &roof.limit) {
+                (_, Limit::Memory(Level::L2)) => Side::Above,
+                (true, Limit::Memory(_)) => Side::Below,
                 (true, Limit::Compute(_)) => Side::Before,
                 (false, _) if measured => Side::Below,
                 (false, _) => Side::Above,
@@ -306,16 +277,10 @@ fn lines(roofs: &[Roof], x: &Axis, y: &Axis) -> (Vec<Line>, Vec<(f64, f64)>) {
     (lines, marks)
 }
 
-/// One guide for each device and pipe: at the datasheet's ridge point, or else the measured one.
+/// One guide for each device and pipe, at its ridge point.
 fn guides(pairs: &[(&Roof, &Roof)], y: &Axis, devices: &[&str]) -> Vec<Line> {
     let mut guides = Vec::new();
-    for (memory, compute) in pairs {
-        let known = pairs.iter().any(|(other, over)| {
-            !other.is_measured() && other.device == memory.device && over.limit == compute.limit
-        });
-        if memory.is_measured() && known {
-            continue;
-        }
+    for (memory, compute) in roofs::ridges(pairs) {
         let ridge = compute.rate / memory.rate;
         let several = pairs.iter().any(|(_, other)| other.limit != compute.limit);
         let label = match several {

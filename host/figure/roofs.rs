@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use super::levels::Level;
 use crate::record::Row;
 use crate::roofline::Pipe;
 use crate::roofline::units::engineering;
@@ -9,8 +10,8 @@ use crate::roofline::units::engineering;
 /// What a roof limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Traffic to device memory, byte/s.
-    Memory,
+    /// Traffic to a level of the memory, byte/s.
+    Memory(Level),
     /// The operations of a pipe, FLOP/s; the pipe's name as figures write it.
     Compute(String),
 }
@@ -40,25 +41,55 @@ pub struct Roof {
 }
 
 impl Roof {
-    /// What is written at it: `FP32 66.9 TFLOP/s datasheet`.
+    /// The roof of rates of several runs: their median, and how far they reach. `rates` is not empty.
+    pub(super) fn of_rates(
+        limit: Limit,
+        origin: Origin,
+        device: &str,
+        mut rates: Vec<f64>,
+    ) -> Roof {
+        rates.sort_by(f64::total_cmp);
+        Roof {
+            limit,
+            origin,
+            device: device.to_owned(),
+            rate: rates[rates.len() / 2],
+            range: (rates[0], rates[rates.len() - 1]),
+        }
+    }
+
+    /// What is written at it: `FP32 66.9 TFLOP/s datasheet`. The device memory goes without its name.
     #[must_use]
     pub fn label(&self) -> String {
         let origin = match self.origin {
             Origin::Known(word) => word,
             Origin::Measured => "measured",
         };
+        let rate = engineering(self.rate, self.unit());
         match &self.limit {
-            Limit::Memory => format!("{} {origin}", engineering(self.rate, "B/s")),
-            Limit::Compute(pipe) => {
-                format!(
-                    "{pipe} {} {origin}",
-                    engineering(self.rate, rate_unit(pipe))
-                )
-            }
+            Limit::Memory(Level::Dram) => format!("{rate} {origin}"),
+            _ => format!("{} {rate} {origin}", self.name()),
         }
     }
 
-    /// What is written where there are roofs of several pipes: one label for the roof of the
+    /// What it limits, in a word or two: a level of the memory or a pipe.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match &self.limit {
+            Limit::Memory(level) => level.name(),
+            Limit::Compute(pipe) => pipe,
+        }
+    }
+
+    /// The unit of its rate.
+    fn unit(&self) -> &'static str {
+        match &self.limit {
+            Limit::Memory(_) => "B/s",
+            Limit::Compute(pipe) => rate_unit(pipe),
+        }
+    }
+
+    /// What is written where there are roofs of several pipes or levels: one label for the roof of the
     /// datasheet and the measured one, at the upper roof of a pipe and the lower one of a memory.
     /// Empty for the other of the two.
     #[must_use]
@@ -69,7 +100,12 @@ impl Roof {
                 && other.is_measured() != self.is_measured()
         });
         let Some(partner) = partner else {
-            return self.label();
+            return match self.limit {
+                Limit::Memory(Level::Dram) if of_several_levels(roofs) => {
+                    format!("{} {}", self.name(), self.label())
+                }
+                _ => self.label(),
+            };
         };
         let (known, measured) = match self.is_measured() {
             true => (partner, self),
@@ -77,21 +113,23 @@ impl Roof {
         };
         let measured_is_upper = measured.rate > known.rate;
         let labels_measured = match self.limit {
-            Limit::Memory => !measured_is_upper,
+            Limit::Memory(_) => !measured_is_upper,
             Limit::Compute(_) => measured_is_upper,
         };
         if labels_measured != self.is_measured() {
             return String::new();
         }
-        match &self.limit {
-            Limit::Memory => both(known.rate, measured.rate, "B/s"),
-            Limit::Compute(pipe) => {
-                format!(
-                    "{pipe} {}",
-                    both(known.rate, measured.rate, rate_unit(pipe))
-                )
-            }
+        let rates = both(known.rate, measured.rate, self.unit());
+        match self.limit {
+            Limit::Memory(Level::Dram) if !of_several_levels(roofs) => rates,
+            _ => format!("{} {rates}", self.name()),
         }
+    }
+
+    /// Whether it limits the traffic to a level of the memory.
+    #[must_use]
+    pub fn is_of_memory(&self) -> bool {
+        matches!(self.limit, Limit::Memory(_))
     }
 
     /// Whether it was measured.
@@ -107,11 +145,12 @@ pub fn roofs(rows: &[&Row]) -> Vec<Roof> {
     let mut found: Vec<(Roof, Vec<f64>)> = Vec::new();
     for row in rows {
         let compute = Limit::Compute(pipe_name(row.pipe.as_deref()));
+        let memory = Limit::Memory(Level::Dram);
         let known = Origin::Known(known_word(row.peak_source.as_deref()));
         for (limit, origin, rate) in [
-            (Limit::Memory, known.clone(), row.peak_byte_per_s),
+            (memory.clone(), known.clone(), row.peak_byte_per_s),
             (
-                Limit::Memory,
+                memory.clone(),
                 Origin::Measured,
                 row.measured_peak_byte_per_s,
             ),
@@ -141,17 +180,8 @@ pub fn roofs(rows: &[&Row]) -> Vec<Roof> {
     }
     found
         .into_iter()
-        .map(|(roof, rates)| summarized(roof, rates))
+        .map(|(roof, rates)| Roof::of_rates(roof.limit, roof.origin, &roof.device, rates))
         .collect()
-}
-
-fn summarized(roof: Roof, mut rates: Vec<f64>) -> Roof {
-    rates.sort_by(f64::total_cmp);
-    Roof {
-        rate: rates[rates.len() / 2],
-        range: (rates[0], rates[rates.len() - 1]),
-        ..roof
-    }
 }
 
 /// Two rates with their unit, which is written once if both have it: `989.4/887.5 TFLOP/s`.
@@ -168,19 +198,30 @@ fn both(known: f64, measured: f64, unit: &str) -> String {
 /// Number of pipes that have a roof.
 #[must_use]
 pub fn compute(roofs: &[Roof]) -> usize {
-    let mut pipes: Vec<&Limit> = Vec::new();
-    for roof in roofs.iter().filter(|roof| roof.limit != Limit::Memory) {
-        if !pipes.contains(&&roof.limit) {
-            pipes.push(&roof.limit);
-        }
-    }
-    pipes.len()
+    different(roofs, |roof| !roof.is_of_memory())
 }
 
 /// Whether the roofs are of more than one pipe.
 #[must_use]
 pub fn of_several_pipes(roofs: &[Roof]) -> bool {
     compute(roofs) > 1
+}
+
+/// Whether the roofs are of more than one level of the memory.
+#[must_use]
+pub fn of_several_levels(roofs: &[Roof]) -> bool {
+    different(roofs, Roof::is_of_memory) > 1
+}
+
+/// How many different things the chosen roofs limit.
+fn different(roofs: &[Roof], chosen: impl Fn(&Roof) -> bool) -> usize {
+    let mut limits: Vec<&Limit> = Vec::new();
+    for roof in roofs.iter().filter(|roof| chosen(roof)) {
+        if !limits.contains(&&roof.limit) {
+            limits.push(&roof.limit);
+        }
+    }
+    limits.len()
 }
 
 /// The unit of the rate of a pipe with this name in figures.
@@ -218,9 +259,9 @@ pub fn pipe_name(id: Option<&str>) -> String {
 #[must_use]
 pub fn pairs(roofs: &[Roof]) -> Vec<(&Roof, &Roof)> {
     let mut pairs = Vec::new();
-    for memory in roofs.iter().filter(|roof| roof.limit == Limit::Memory) {
+    for memory in roofs.iter().filter(|roof| roof.is_of_memory()) {
         for compute in roofs {
-            if compute.limit != Limit::Memory
+            if !compute.is_of_memory()
                 && compute.origin == memory.origin
                 && compute.device == memory.device
             {
@@ -229,4 +270,33 @@ pub fn pairs(roofs: &[Roof]) -> Vec<(&Roof, &Roof)> {
         }
     }
     pairs
+}
+
+/// The pair of each device and pipe whose ridge point is drawn: with the memory that lies furthest
+/// from the multiprocessors, the datasheet's or else the measured one.
+#[must_use]
+pub fn ridges<'a>(pairs: &[(&'a Roof, &'a Roof)]) -> Vec<(&'a Roof, &'a Roof)> {
+    let furthest = |device: &str| {
+        let of_device = pairs.iter().filter(|(memory, _)| memory.device == device);
+        let levels = of_device.filter_map(|(memory, _)| match memory.limit {
+            Limit::Memory(level) => Some(level),
+            Limit::Compute(_) => None,
+        });
+        levels.min().map(Limit::Memory)
+    };
+    let pairs: Vec<(&Roof, &Roof)> = pairs
+        .iter()
+        .copied()
+        .filter(|(memory, _)| furthest(&memory.device).as_ref() == Some(&memory.limit))
+        .collect();
+    let known = |compute: &Roof| {
+        pairs.iter().any(|(other, over)| {
+            !other.is_measured() && other.device == compute.device && over.limit == compute.limit
+        })
+    };
+    pairs
+        .iter()
+        .copied()
+        .filter(|(memory, compute)| !memory.is_measured() || !known(compute))
+        .collect()
 }

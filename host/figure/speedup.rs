@@ -87,6 +87,7 @@ pub fn chart(rows: &[&Row]) -> Result<Chart, FigureError> {
             lines: vec![equal],
             traces,
             marks: Vec::new(),
+            key: Vec::new(),
         }]),
         note: String::new(),
     })

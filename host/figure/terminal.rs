@@ -10,7 +10,7 @@ use crate::record::Row;
 use canvas::Canvas;
 
 /// Signs of traces, filled and hollow, where Unicode is shown.
-const SIGNS: [(char, char); 7] = [
+const SIGNS: [(char, char); 9] = [
     ('●', '○'),
     ('■', '□'),
     ('▲', '△'),
@@ -18,9 +18,11 @@ const SIGNS: [(char, char); 7] = [
     ('▼', '▽'),
     ('★', '☆'),
     ('⬢', '⬡'),
+    ('✚', '✛'),
+    ('✦', '✧'),
 ];
 /// Signs of traces in ASCII: cold capital, warm small.
-const LETTERS: [(char, char); 7] = [
+const LETTERS: [(char, char); 9] = [
     ('O', 'o'),
     ('X', 'x'),
     ('A', 'a'),
@@ -28,9 +30,15 @@ const LETTERS: [(char, char); 7] = [
     ('V', 'v'),
     ('S', 's'),
     ('H', 'h'),
+    ('N', 'n'),
+    ('Z', 'z'),
 ];
 /// The smallest window in which a roofline can be read.
 const LEAST: (usize, usize) = (32, 10);
+/// Lines around the picture: title, axis, its labels.
+const AROUND: usize = 3;
+/// Lines of the smallest picture.
+const LEAST_ROWS: usize = 5;
 
 /// A roofline of the rows, at most `width` columns and `height` lines, each line ended.
 ///
@@ -45,9 +53,15 @@ pub fn render(rows: &[Row], width: usize, height: usize, unicode: bool, color: b
         across_devices: true,
         ..Options::default()
     };
-    let Ok(chart) = super::chart(rows, &options) else {
-        return String::new();
-    };
+    let chart = super::chart(rows, &options);
+    chart.map_or(String::new(), |chart| {
+        draw(&chart, width, height, unicode, color)
+    })
+}
+
+/// The same of a chart of [`Kind::Roofline`]; nothing of a chart of another kind.
+#[must_use]
+pub fn draw(chart: &Chart, width: usize, height: usize, unicode: bool, color: bool) -> String {
     let Body::Plots(plots) = &chart.body else {
         return String::new();
     };
@@ -55,7 +69,7 @@ pub fn render(rows: &[Row], width: usize, height: usize, unicode: bool, color: b
         return String::new();
     };
     let size = (width.max(LEAST.0), height.max(LEAST.1));
-    Picture { unicode, color }.draw(&chart, plot, size)
+    Picture { unicode, color }.draw(chart, plot, size)
 }
 
 /// The size of the terminal on stdout in columns and lines; 100 x 30 where there is none.
@@ -102,11 +116,8 @@ struct Picture {
 
 impl Picture {
     fn draw(&self, chart: &Chart, plot: &Plot, (width, height): (usize, usize)) -> String {
-        let legend = self.legend(&plot.traces, width);
-        let roofs = self.roofs(plot, width);
-        // Title, axis, ticks and axis title, and what stands below.
-        let used = 4 + legend.len() + roofs.len();
-        let rows = height.saturating_sub(used).max(5);
+        let (roofs, legend) = self.below(plot, width, height);
+        let rows = height.saturating_sub(AROUND + legend.len() + roofs.len());
         let vertical = plot.y.ticks(rows / 3);
         let label =
             |tick: &super::axis::Tick| tick.label.as_deref().map_or(0, |l| l.chars().count());
@@ -125,6 +136,11 @@ impl Picture {
                     self.sign(trace.style),
                     trace.style.ansi(),
                 );
+            }
+        }
+        for key in &plot.key {
+            if let Some(end) = key.at {
+                canvas.text(at(end), &key.name);
             }
         }
         let mut out = String::new();
@@ -188,9 +204,27 @@ impl Picture {
         if style.hollow { hollow } else { filled }
     }
 
-    /// The traces with their signs, as many on a line as fit.
-    fn legend(&self, traces: &[Trace], width: usize) -> Vec<String> {
-        let entries = traces
+    /// What stands below the axis: what the lines are, and what the signs are. At least half of the
+    /// window is for the picture; what does not fit below it is counted.
+    fn below(&self, plot: &Plot, width: usize, height: usize) -> (Vec<String>, Vec<String>) {
+        let room = height - AROUND - LEAST_ROWS.max((height - AROUND) / 2);
+        let roofs: Vec<(String, usize)> = plot
+            .key
+            .iter()
+            .map(|key| within(&key.text, width))
+            .map(|text| (text.to_owned(), text.chars().count()))
+            .collect();
+        let legend = self.legend(&plot.traces);
+        // Without a legend the signs mean nothing; one line is kept for the roofs.
+        let for_roofs = usize::from(!roofs.is_empty());
+        let legend = flow_within(&legend, width, room - for_roofs);
+        let roofs = flow_within(&roofs, width, room - legend.len());
+        (roofs, legend)
+    }
+
+    /// The traces with their signs, and how wide each is.
+    fn legend(&self, traces: &[Trace]) -> Vec<(String, usize)> {
+        traces
             .iter()
             .filter(|trace| !trace.points.is_empty())
             .map(|trace| {
@@ -199,18 +233,38 @@ impl Picture {
                     format!("{sign} {}", trace.name),
                     2 + trace.name.chars().count(),
                 )
-            });
-        flow(entries, width)
+            })
+            .collect()
     }
+}
 
-    /// What the lines are.
-    fn roofs(&self, plot: &Plot, width: usize) -> Vec<String> {
-        let entries = plot
-            .lines
-            .iter()
-            .map(|line| (line.label.clone(), line.label.chars().count()));
-        flow(entries, width)
+/// As many parts of an entry, between commas, as the width has room for.
+fn within(entry: &str, width: usize) -> &str {
+    let mut entry = entry;
+    while entry.chars().count() > width {
+        let Some((shorter, _)) = entry.rsplit_once(", ") else {
+            break;
+        };
+        entry = shorter;
     }
+    entry
+}
+
+/// Entries of a known width on at most `most` lines: of those that do not fit, how many they are.
+fn flow_within(entries: &[(String, usize)], width: usize, most: usize) -> Vec<String> {
+    for shown in (0..=entries.len()).rev() {
+        let left = entries.len() - shown;
+        let more = (left > 0).then(|| format!("+{left} more"));
+        let more = more.map(|text| {
+            let length = text.len();
+            (text, length)
+        });
+        let lines = flow(entries[..shown].iter().cloned().chain(more), width);
+        if lines.len() <= most {
+            return lines;
+        }
+    }
+    Vec::new()
 }
 
 /// Entries of a known width, as many on a line as fit.

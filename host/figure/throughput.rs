@@ -3,6 +3,8 @@
 use super::axis::{Axis, Labels, Scale};
 use super::chart::{Body, Chart, Line, Look, Plot, Point, Side, Trace};
 use super::heading;
+use super::key;
+use super::levels::Level;
 use super::palette::Style;
 use super::roofline::{self, Weights};
 use super::roofs::{self, Limit, Roof};
@@ -19,12 +21,11 @@ enum Rate {
 /// Throughput of measured rows: byte/s for kernels that stay left of the ridge point at every
 /// size, FLOP/s for the others, in a plot each.
 #[must_use]
-pub fn chart(rows: &[&Row]) -> Chart {
+pub fn chart(rows: &[&Row], roofs: &[Roof]) -> Chart {
     let groups = trace::groups(rows);
-    let roofs = roofs::roofs(rows);
     let plots = [Rate::Bytes, Rate::Flops].into_iter().filter_map(|rate| {
         let chosen: Vec<&Group<'_>> = groups.iter().filter(|g| rate_of(g) == rate).collect();
-        (!chosen.is_empty()).then(|| plot(&chosen, &roofs, rate, groups.len()))
+        (!chosen.is_empty()).then(|| plot(&chosen, roofs, rate, groups.len()))
     });
     let plots: Vec<Plot> = plots.collect();
     let (title, subtitle) = heading(rows);
@@ -32,10 +33,7 @@ pub fn chart(rows: &[&Row]) -> Chart {
         title,
         subtitle,
         body: Body::Plots(plots),
-        note: match roofs::of_several_pipes(&roofs) {
-            true => roofline::roof_note(&roofs).trim_start().to_owned(),
-            false => String::new(),
-        },
+        note: key::roof_note(roofs).trim_start().to_owned(),
     }
 }
 
@@ -90,7 +88,7 @@ fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate, next_style: usize) ->
     );
     let wanted: Vec<&Roof> = roofs
         .iter()
-        .filter(|roof| (roof.limit == Limit::Memory) == (rate == Rate::Bytes))
+        .filter(|roof| roof.is_of_memory() == (rate == Rate::Bytes))
         .filter(|roof| {
             let pipe = |row: &&Row| Limit::Compute(roofs::pipe_name(row.pipe.as_deref()));
             rate == Rate::Bytes
@@ -124,8 +122,12 @@ fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate, next_style: usize) ->
             } else {
                 Look::Datasheet
             },
-            label: roofline::roof_label(roof, roofs),
-            side: if measured { Side::Below } else { Side::Above },
+            label: key::roof_label(roof, roofs),
+            side: match roof.limit {
+                Limit::Memory(Level::L2) => Side::Above,
+                _ if measured => Side::Below,
+                _ => Side::Above,
+            },
         };
         roofline::add(&mut lines, line, roofline::mark(&devices, &roof.device));
     }
@@ -136,6 +138,7 @@ fn plot(groups: &[&Group<'_>], roofs: &[Roof], rate: Rate, next_style: usize) ->
         lines,
         traces,
         marks: Vec::new(),
+        key: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ use super::axis::count;
 use super::palette::Style;
 use crate::kernels::intensity;
 use crate::record::{Cache, Row};
+use crate::roofline::Pipe;
 use crate::roofline::units::{engineering, significant};
 
 /// The rows of a trace, in the order of their size.
@@ -209,6 +210,13 @@ pub fn flop_rate(row: &Row) -> Option<f64> {
         .filter(|rate| *rate > 0.0 && row.flops != Some(0))
 }
 
+/// The unit of [`flop_rate`]: integer pipes count operations.
+#[must_use]
+pub fn rate_unit(row: &Row) -> &'static str {
+    let pipe = row.pipe.as_deref().and_then(|pipe| pipe.parse().ok());
+    pipe.map_or("FLOP/s", Pipe::rate_unit)
+}
+
 /// The interval of a rate that belongs to the 95 % interval of the time.
 #[must_use]
 pub fn rate_interval(row: &Row, rate: f64) -> Option<(f64, f64)> {
@@ -229,7 +237,7 @@ pub fn tip(name: &str, row: &Row) -> String {
         add(format!("batch {}", row.batch));
     }
     if let Some(rate) = flop_rate(row) {
-        add(engineering(rate, "FLOP/s"));
+        add(engineering(rate, rate_unit(row)));
     }
     if let Some(rate) = row.byte_per_s {
         add(engineering(rate, "B/s"));

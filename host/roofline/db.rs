@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::model::{ModelError, Roofline};
-use super::peak::ComputeCapability;
+use super::peak::{self, ComputeCapability, Derivation};
 use super::pipe::Pipe;
 use super::spec::{self, SpecError};
 
@@ -60,6 +60,8 @@ pub struct Gpu {
     pub lecture_bandwidth_byte_per_s: Option<f64>,
     /// L2 cache, byte.
     pub l2_bytes: Option<u64>,
+    /// What the L2 delivers to reads in a cycle of the SM clock, byte.
+    pub l2_read_bytes_per_cycle: Option<u32>,
     /// Device memory, byte.
     pub memory_bytes: Option<u64>,
     /// Thermal design power, W.
@@ -158,6 +160,16 @@ impl Gpu {
             })
     }
 
+    /// The rate at which the L2 serves reads, byte/s: bytes per cycle x boost clock. `None` where
+    /// no document of the vendor gives the bytes per cycle.
+    #[must_use]
+    pub fn l2_read_peak(&self) -> Option<Derivation> {
+        Some(peak::l2_read_peak(
+            self.l2_read_bytes_per_cycle?,
+            self.boost_clock_hz?,
+        ))
+    }
+
     /// The datasheet roofline of a pipe: dense rate and memory bandwidth.
     ///
     /// # Errors
@@ -219,6 +231,10 @@ impl Gpu {
             other.lecture_bandwidth_byte_per_s,
         );
         take(&mut self.l2_bytes, other.l2_bytes);
+        take(
+            &mut self.l2_read_bytes_per_cycle,
+            other.l2_read_bytes_per_cycle,
+        );
         take(&mut self.memory_bytes, other.memory_bytes);
         take(&mut self.tdp_w, other.tdp_w);
         take(&mut self.note, other.note);

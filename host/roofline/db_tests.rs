@@ -35,6 +35,22 @@ fn the_embedded_database_reads_and_holds_the_promised_gpus() {
     }
 }
 
+/// NVIDIA: the A100's L2 has 2.3 times the read bandwidth of the V100's.
+#[test]
+fn the_l2_reads_of_a_gpu_are_known_where_the_vendor_gives_them() {
+    let rate = |name: &str| db().find(name).unwrap().l2_read_peak();
+    let (a100, v100) = (rate("A100").unwrap(), rate("V100").unwrap());
+    assert_eq!(
+        a100.to_string(),
+        "5120 bytes per cycle x 1.41e9 Hz = 7.2192e12 byte/s"
+    );
+    let ratio = a100.value / v100.value;
+    assert!((ratio - 2.3).abs() < 0.01, "{ratio}");
+    for unknown in ["H100", "H200", "B200"] {
+        assert_eq!(rate(unknown), None, "{unknown}");
+    }
+}
+
 #[test]
 fn names_are_unique_over_names_aliases_and_driver_names() {
     let mut seen = std::collections::BTreeMap::new();

@@ -230,6 +230,21 @@ pub fn memory_peak(a: &Attributes) -> Result<Derivation, PeakError> {
     ))
 }
 
+/// The rate at which an L2 serves reads: bytes per cycle of the SM clock x that clock in Hz.
+///
+/// That it is the SM clock follows from NVIDIA's two statements on the A100, 5120 bytes a cycle
+/// against the V100's 2048, and 2.3 times its L2 read bandwidth: 2.5 x 1.41 GHz / 1.53 GHz.
+#[must_use]
+pub fn l2_read_peak(bytes_per_cycle: u32, sm_clock_hz: f64) -> Derivation {
+    Derivation::of(
+        "byte/s",
+        vec![
+            ("bytes per cycle", f64::from(bytes_per_cycle)),
+            ("Hz", sm_clock_hz),
+        ],
+    )
+}
+
 /// A published rate read backwards: what each SM must do per cycle at a clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backwards {

@@ -34,8 +34,8 @@ pub struct SpecError {
 /// The fields that a `[[gpu]]` table takes.
 const GPU_FIELDS: &str = "name, aliases, driver_names, compute_capability, sms, \
     fp32_cores_per_sm, boost_clock_hz, memory, memory_bus_bits, memory_clock_hz, \
-    memory_bandwidth_byte_per_s, lecture_bandwidth_byte_per_s, l2_bytes, memory_bytes, tdp_w, \
-    source, note, peaks";
+    memory_bandwidth_byte_per_s, lecture_bandwidth_byte_per_s, l2_bytes, \
+    l2_read_bytes_per_cycle, memory_bytes, tdp_w, source, note, peaks";
 /// The fields of one peak.
 const PEAK_FIELDS: &str = "dense, sparse, lecture, lecture_ridge";
 
@@ -110,6 +110,7 @@ fn read_gpu(source: &Source, table: &DeTable, span: Range<usize>) -> Result<Gpu,
             "byte/s",
         )?,
         l2_bytes: f.integer("l2_bytes", 1024..=1 << 40)?,
+        l2_read_bytes_per_cycle: f.integer("l2_read_bytes_per_cycle", 1..=10_000_000)?,
         memory_bytes: f.integer("memory_bytes", 1 << 20..=1 << 50)?,
         tdp_w: f.number("tdp_w", WATTS, "W")?,
         source: f.required_string("source")?,

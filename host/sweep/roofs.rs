@@ -85,11 +85,11 @@ impl Roofs {
     ) -> Result<Self, Stop> {
         let mut roofs = Roofs::unmeasured(pipes, conditions.database, device.info());
         let mut notes = Vec::new();
-        let bandwidth = measured(None, conditions, device, go_on, &mut notes)?;
+        let bandwidth = measured(Target::Memory, conditions, device, go_on, &mut notes)?;
         for of_pipe in &mut roofs.pipes {
             of_pipe.measured_byte_per_s = bandwidth;
-            of_pipe.measured_flop_per_s =
-                measured(Some(of_pipe.pipe), conditions, device, go_on, &mut notes)?;
+            let target = Target::Pipe(of_pipe.pipe);
+            of_pipe.measured_flop_per_s = measured(target, conditions, device, go_on, &mut notes)?;
         }
         roofs.notes = notes;
         Ok(roofs)
@@ -107,26 +107,74 @@ impl Roofs {
     }
 }
 
-/// Measures one roof; `None`, and a note, if the device does not let it.
-fn measured(
-    pipe: Option<Pipe>,
+/// What a roof is of.
+#[derive(Debug, Clone, Copy)]
+enum Target {
+    /// The device memory, by `triad`.
+    Memory,
+    /// The last-level cache, by `copy` of this many elements, which stay in it.
+    Cache(u64),
+    /// A pipe, by `fma`.
+    Pipe(Pipe),
+}
+
+/// Shares of the last-level cache that a working set takes whose copy measures it. In a small one
+/// the launch counts for much; a large one may not find a place beside what else is there, and on
+/// GPUs whose L2 has two halves what is kept in both takes its place twice.
+const CACHE_SHARES: [f64; 3] = [0.25, 0.5, 0.75];
+
+/// Measures the bandwidth of the last-level cache, byte/s: the best of `copy`, launch after launch on
+/// the same arrays, which take a quarter, half, and three quarters of it. What is measured is
+/// verified first. `None` if the device does not say how large the cache is, or if it does not let
+/// it be measured, which `notes` then says.
+///
+/// # Errors
+/// [`Stop::Interrupted`], or a device that is lost.
+pub fn cache(
     conditions: Conditions<'_>,
     device: &mut dyn Device,
     go_on: &dyn Fn() -> bool,
     notes: &mut Vec<String>,
 ) -> Result<Option<Rate>, Stop> {
-    let measured = roof(pipe, conditions, device, go_on);
+    let Some(bytes) = device.info().cache_bytes else {
+        return Ok(None);
+    };
+    let mut best: Option<Rate> = None;
+    for share in CACHE_SHARES {
+        /// Bytes that an element takes: read in one array, written in the other.
+        const ELEMENT_BYTES: f64 = 8.0;
+        let elements = (share * bytes as f64 / ELEMENT_BYTES) as u64;
+        let rate = measured(Target::Cache(elements), conditions, device, go_on, notes)?;
+        let better = |rate: &Rate| best.is_none_or(|best| rate.median > best.median);
+        best = rate.filter(better).or(best);
+    }
+    Ok(best)
+}
+
+/// Measures one roof; `None`, and a note, if the device does not let it.
+fn measured(
+    target: Target,
+    conditions: Conditions<'_>,
+    device: &mut dyn Device,
+    go_on: &dyn Fn() -> bool,
+    notes: &mut Vec<String>,
+) -> Result<Option<Rate>, Stop> {
+    let measured = roof(target, conditions, device, go_on);
     device.release_all();
     match measured {
         Ok(None) => Err(Stop::Interrupted),
         Ok(rate) => Ok(rate),
         Err(error @ DeviceError::Lost { .. }) => Err(error.into()),
         Err(error) => {
-            notes.push(match pipe {
-                None => format!("the roof of `triad` is not measured: {error}"),
-                Some(Pipe::Fp32) => format!("the roof of `fma` is not measured: {error}"),
-                Some(pipe) => format!("the roof of `fma` on {pipe} is not measured: {error}"),
-            });
+            let what = match target {
+                Target::Memory => "`triad`".to_owned(),
+                Target::Cache(elements) => {
+                    format!("the last-level cache, by `copy` of {elements} elements,")
+                }
+                Target::Pipe(Pipe::Fp32) => "`fma`".to_owned(),
+                Target::Pipe(pipe) => format!("`fma` on {pipe}"),
+            };
+            notes.push(format!("the roof of {what} is not measured: {error}"));
             Ok(None)
         }
     }
@@ -181,24 +229,32 @@ pub fn peak(database: &Database, info: &DeviceInfo, pipe: Pipe) -> Option<(Roofl
     ))
 }
 
-/// Measures the roof of a pipe, or that of the memory, with its kernel's fastest variant, at the size
-/// of [`roof_size`].
+/// Measures a roof with its kernel's fastest variant, that of the memory and of a pipe at the size of
+/// [`roof_size`].
 fn roof(
-    pipe: Option<Pipe>,
+    target: Target,
     conditions: Conditions<'_>,
     device: &mut dyn Device,
     go_on: &dyn Fn() -> bool,
 ) -> crate::device::Result<Option<Rate>> {
-    let kernel = pipe.map_or(KernelId::Triad, |_| KernelId::Fma);
+    let (kernel, pipe, cache) = match target {
+        Target::Memory => (KernelId::Triad, None, CacheState::Cold),
+        Target::Cache(_) => (KernelId::Copy, None, CacheState::Warm),
+        Target::Pipe(pipe) => (KernelId::Fma, Some(pipe), CacheState::Cold),
+    };
     let free = device.free_bytes()?;
     let info = device.info();
+    let size = match target {
+        Target::Cache(elements) => elements,
+        Target::Memory | Target::Pipe(_) => roof_size(kernel, info, free),
+    };
     let unsupported =
         |error: crate::roofline::work::WorkError| DeviceError::Unsupported(error.to_string());
     let variants = kernel.kernel().variants_on(info);
     let problem = Problem {
         kernel,
         variant: variants.last().map_or("", |variant| variant.name),
-        size: Size::Elements(roof_size(kernel, info, free)),
+        size: Size::Elements(size),
         form: Form {
             pipe,
             ..Form::default()
@@ -221,7 +277,7 @@ fn roof(
     let subject = Subject {
         problem: &problem,
         operands: &operands,
-        cache: CacheState::Cold,
+        cache,
         baseline: None,
     };
     let measured = measure(bench.device, subject, &rules, go_on)?;

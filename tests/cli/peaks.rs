@@ -30,13 +30,17 @@ fn peaks_of_the_cpu_are_measured() {
         .collect();
     assert_eq!(named[0], ("memory", "triad"));
     assert!(named[1..].contains(&("fp32", "fma")), "{named:?}");
+    // Where the system says how large the cache is.
+    let cached = std::path::Path::new("/sys/devices/system/cpu/cpu0/cache/index0/size").exists();
+    assert_eq!(named.contains(&("cache", "copy")), cached, "{named:?}");
     for row in rows {
         // No computer that runs this reads less than 100 MB/s or computes less than 100 MFLOP/s.
         assert!(row["measured_per_s"].as_f64().unwrap() > 1e8, "{row}");
         assert_eq!(row["datasheet_per_s"], Value::Null);
     }
     assert!(
-        out.stderr.contains("triad, and fma on fp32"),
+        out.stderr
+            .contains("triad, copy in the cache, and fma on fp32"),
         "{}",
         out.stderr
     );

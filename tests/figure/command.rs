@@ -354,6 +354,56 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
+fn levels_that_have_no_roof_are_refused_with_the_way_to_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |name: &str, rows: &[Row]| csv(folder.path(), name, rows);
+    let (cold, warm) = (
+        rows("cold.csv", &sample::sweep()),
+        rows("warm.csv", &sample::levels()),
+    );
+    let plot = |rows: &std::path::Path, flags: &[&str]| {
+        let mut command = rooftrace();
+        command.arg("plot").arg(rows).args(["-o", "-"]).args(flags);
+        command.assert()
+    };
+    plot(&cold, &["--levels", "dram,l2"]).code(2).stderr(
+        contains("--levels l2: no row of copy, saxpy, triad on NVIDIA H200 was measured warm")
+            .and(contains("rooftrace sweep copy --cache warm")),
+    );
+    plot(&warm, &["--levels", "l3"])
+        .code(2)
+        .stderr(contains("dram").and(contains("l2")));
+    plot(&warm, &["--levels", "l2", "--kind", "ladder"])
+        .code(2)
+        .stderr(contains("--levels is for --kind roofline and throughput"));
+    let roof = || contains(">L2 6.");
+    plot(&warm, &[]).success().stdout(roof());
+    plot(&warm, &["--levels", "dram"])
+        .success()
+        .stdout(roof().not());
+    plot(&warm, &["--levels", "l2"])
+        .success()
+        .stdout(roof().and(contains("4.8/4.33").not()));
+}
+
+#[test]
+fn a_report_without_an_output_is_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = csv(folder.path(), "rows.csv", &sample::sweep());
+    rooftrace()
+        .arg("report")
+        .arg(&rows)
+        .assert()
+        .success()
+        .stdout(
+            contains("NVIDIA H200: 58 points measured")
+                .and(contains("Compute roof FP32 61.4 TFLOP/s measured"))
+                .and(contains("sgemm async: best at N = 16384"))
+                .and(contains("<").not()),
+        );
+}
+
+#[test]
 fn kinds_say_what_they_need() {
     let folder = tempfile::tempdir().unwrap();
     let rows = csv(folder.path(), "rows.csv", &sample::sweep());

@@ -52,6 +52,11 @@ fn roofline_of_a_ladder_over_two_columns() {
 }
 
 #[test]
+fn roofline_of_two_levels_in_a_column() {
+    check("levels", &sample::levels(), Kind::Roofline, 3.5);
+}
+
+#[test]
 fn throughput_over_two_columns() {
     check("throughput", &sample::ladder(), Kind::Throughput, 7.0);
 }

@@ -1,8 +1,10 @@
 //! Nothing is cut off, and no words cover others.
 
 use crate::{crossing, sample};
-use rooftrace::figure::chart::{Body, Look};
-use rooftrace::figure::scene::{Anchor, Item, Scene, Text};
+use rooftrace::figure::chart::{Body, Line, Look, Plot};
+use rooftrace::figure::levels::Level;
+use rooftrace::figure::pgfplots;
+use rooftrace::figure::scene::{Anchor, Ink, Item, Scene, Text};
 use rooftrace::figure::{Kind, Options, font, scene};
 use rooftrace::record::Row;
 
@@ -108,6 +110,11 @@ fn samples() -> Vec<(&'static str, Vec<Row>)> {
                 "int8",
             ]),
         ),
+        ("levels", sample::levels()),
+        (
+            "pipes and levels",
+            [sample::pipes(&["fp32", "tf32", "bf16"]), sample::levels()].concat(),
+        ),
         ("one", sample::sweep()[..1].to_vec()),
         (
             "crossing",
@@ -185,6 +192,115 @@ fn roofs_of_more_pipes_than_find_a_place_are_listed_below() {
         .note;
     for label in ["FP64 33.5/30.15 TFLOP/s", "INT8 tensor 1.979/1.781 POP/s"] {
         assert!(note.contains(label), "{label} in {note}");
+    }
+}
+
+#[test]
+fn the_l2_has_a_roof_above_that_of_the_memory() {
+    let plot = |levels: Option<Vec<Level>>| {
+        let options = Options {
+            levels,
+            ..Options::default()
+        };
+        let chart = rooftrace::figure::chart(&sample::levels(), &options).unwrap();
+        let Body::Plots(plots) = chart.body else {
+            panic!("a roofline is a plot");
+        };
+        plots[0].clone()
+    };
+    let both = plot(None);
+    let line = |label: &str| {
+        let found = both.lines.iter().find(|line| line.label.contains(label));
+        found.unwrap_or_else(|| panic!("{label} in {:?}", both.lines))
+    };
+    let (l2, dram) = (line("L2 6."), line("DRAM 4.8/4.33 TB/s"));
+    assert_eq!(l2.look, Look::Measured);
+    // Roofs of memory rise alike; the higher one ends where the same pipe limits it, further left.
+    let slope = |line: &Line| line.to.1 / line.to.0;
+    assert!(slope(l2) > slope(dram));
+    assert!(l2.to.0 < dram.to.0);
+    let pipe = both.lines.iter().filter(|line| line.from.1 == line.to.1);
+    let leftmost = pipe.map(|line| line.from.0).fold(f64::INFINITY, f64::min);
+    assert!((leftmost / l2.to.0 - 1.0).abs() < 1e-9, "{leftmost}");
+    // Only asked for, the memory alone.
+    let dram = plot(Some(vec![Level::Dram]));
+    assert!(dram.lines.iter().all(|line| !line.label.contains("L2")));
+    let words = |plot: &Plot| -> Vec<String> {
+        plot.traces.iter().map(|trace| trace.name.clone()).collect()
+    };
+    assert_eq!(words(&dram), words(&both));
+    for name in ["copy vector cold", "copy vector warm"] {
+        assert!(words(&both).iter().any(|word| word == name), "{name}");
+    }
+}
+
+#[test]
+fn labels_of_a_latex_picture_cross_neither_lines_nor_each_other() {
+    const INCHES: f64 = 5.0;
+    for (rows, kind) in [
+        (crossing::SGEMM.rows(), Kind::Crossover),
+        (crossing::MIXED.rows(), Kind::Crossover),
+        (sample::levels(), Kind::Roofline),
+    ] {
+        let options = Options {
+            kind,
+            width: INCHES * 72.0,
+            ..Options::default()
+        };
+        let chart = rooftrace::figure::chart(&rows, &options).unwrap();
+        let source = pgfplots::picture(&chart, options.width);
+        let number = |from: &str, start: &str, end: &str| -> f64 {
+            let (_, rest) = from.split_once(start).unwrap();
+            rest.split_once(end).unwrap().0.parse().unwrap()
+        };
+        let size = (
+            number(&source, "axis, width=", "bp"),
+            number(&source, "height=", "bp"),
+        );
+        let boxes: Vec<[(f64, f64); 4]> = source
+            .lines()
+            .filter(|line| line.starts_with("\\node"))
+            .map(|node| {
+                let (_, place) = node.split_once("axis cs:").unwrap();
+                let at = (
+                    number(place, "", ",") * size.0,
+                    (1.0 - number(place, ",", ")")) * size.1,
+                );
+                let (_, words) = node.rsplit_once(" {").unwrap();
+                corners(&Text {
+                    at,
+                    text: words.trim_end_matches("};").to_owned(),
+                    size: 7.0,
+                    bold: false,
+                    anchor: Anchor::Start,
+                    angle: -number(node, "rotate=", "]"),
+                    ink: Ink::Ink,
+                })
+            })
+            .collect();
+        let Body::Plots(plots) = &chart.body else {
+            panic!("a plot");
+        };
+        let labelled = plots[0].lines.iter().filter(|line| !line.label.is_empty());
+        assert_eq!(boxes.len(), labelled.count());
+        let place = |(x, y): (f64, f64)| {
+            (
+                plots[0].x.place(x) * size.0,
+                (1.0 - plots[0].y.place(y)) * size.1,
+            )
+        };
+        for (i, of_label) in boxes.iter().enumerate() {
+            for other in &boxes[i + 1..] {
+                assert!(!overlap(of_label, other), "{source}");
+            }
+            for line in &plots[0].lines {
+                let (from, to) = (place(line.from), place(line.to));
+                assert!(
+                    !overlap(of_label, &[from, to, to, from]),
+                    "{line:?}\n{source}"
+                );
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::sample;
 use resvg::tiny_skia::Pixmap;
 use rooftrace::figure::palette::COLOURS;
-use rooftrace::figure::report::page;
+use rooftrace::figure::report::{page, text};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -55,7 +55,10 @@ fn the_page_needs_nothing_besides_itself() {
 fn the_page_has_every_section_figure_and_row() {
     let rows = sample::ladder();
     let page = page(&rows, false).unwrap();
+    let place = |section: &str| page.find(&format!("<section id=\"{section}\">"));
+    assert!(place("roofline") < place("verdicts") && place("verdicts") < place("figures"));
     for section in [
+        "roofline",
         "verdicts",
         "figures",
         "measurements",
@@ -169,6 +172,50 @@ fn in_a_browser_points_labels_hover_and_zoom_are_there() {
         let corner = image.pixel(2, 2).unwrap();
         assert_eq!(corner.red() < 64, dark, "{corner:?}");
     }
+}
+
+#[test]
+fn the_verdicts_are_text_too() {
+    let text = text(&sample::levels(), false).unwrap();
+    for line in [
+        "NVIDIA H200: 80 points measured, 80 of them with a verified result; 0 skipped, 0 failed.",
+        "Memory roof 4.33 TB/s measured (90.2 % of the datasheet's).",
+        "Ridge point at 13.94 FLOP/byte, datasheet.",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+    }
+    for part in [
+        "Cache roof L2 6.",
+        "Ridge point with the L2 at ",
+        "copy vector warm: best at N = ",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+#[test]
+fn in_print_the_roofline_and_the_verdicts_share_a_page() {
+    let Some(browser) = chromium() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.html");
+    // Without the figures and tables below.
+    let html = page(&sample::ladder(), false).unwrap();
+    let (before, _) = html.split_once("<section id=\"figures\">").unwrap();
+    fs::write(&path, format!("{before}</main></body></html>")).unwrap();
+    let pdf = folder.path().join("report.pdf");
+    let status = headless(browser, &folder.path().join("a"))
+        .arg(format!("--print-to-pdf={}", pdf.display()))
+        .arg(format!("file://{}", path.display()))
+        .output()
+        .unwrap();
+    assert!(status.status.success());
+    let pdf = fs::read(&pdf).unwrap();
+    let pages = String::from_utf8_lossy(&pdf)
+        .split("/Type /Page")
+        .skip(1)
+        .filter(|rest| !rest.starts_with('s'))
+        .count();
+    assert_eq!(pages, 1);
 }
 
 fn pixels_of(image: &Pixmap, hex: &str) -> usize {

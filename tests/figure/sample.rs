@@ -269,3 +269,36 @@ pub fn on_device(rows: &[Row], device: &str) -> Vec<Row> {
     };
     rows.iter().map(renamed).collect()
 }
+
+/// The streams again, warm: out of the L2 as long as they fit in it, and then as fast as cold.
+fn warm() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (kernel, bytes) in [("copy", 8), ("triad", 12)] {
+        for n in powers(16, 26) {
+            let row = row(Point {
+                kernel,
+                variant: "vector",
+                n,
+                cache: Cache::Warm,
+                reach: 0.98,
+            });
+            let bytes = bytes * n;
+            let rate = if bytes <= 60 << 20 { 6.9e12 } else { 4.2e12 };
+            let seconds = 0.6e-6 + bytes as f64 / rate;
+            rows.push(Row {
+                time_median_s: Some(seconds),
+                time_ci95_low_s: Some(0.999 * seconds),
+                time_ci95_high_s: Some(1.001 * seconds),
+                flop_per_s: row.flops.map(|flops| flops as f64 / seconds),
+                byte_per_s: Some(bytes as f64 / seconds),
+                ..row
+            });
+        }
+    }
+    rows
+}
+
+/// The sweep of all kernels with the streams cold and warm: a roof of the memory and one of the L2.
+pub fn levels() -> Vec<Row> {
+    [sweep(), warm()].concat()
+}

@@ -4,23 +4,38 @@ use crate::sample;
 use rooftrace::figure::terminal::render;
 use rooftrace::record::Row;
 
+/// Every pipe that `fma` computes on.
+const PIPES: [&str; 8] = [
+    "fp32",
+    "fp64",
+    "fp64-tensor",
+    "tf32",
+    "bf16",
+    "fp16",
+    "fp8",
+    "int8",
+];
+
 fn width(line: &str) -> usize {
     line.chars().count()
 }
 
 #[test]
 fn it_fits_the_window() {
-    let rows = sample::sweep();
-    for (columns, lines) in [(40, 16), (80, 24), (120, 40), (200, 60)] {
-        let text = render(&rows, columns, lines, true, false);
-        assert!(
-            text.lines().count() <= lines,
-            "{columns} x {lines}:\n{text}"
-        );
-        assert!(
-            text.lines().all(|line| width(line) <= columns),
-            "{columns} x {lines}:\n{text}"
-        );
+    for rows in [sample::sweep(), sample::levels(), sample::pipes(&PIPES)] {
+        for (columns, lines) in [(32, 10), (40, 14), (80, 24), (120, 40), (200, 60)] {
+            for unicode in [true, false] {
+                let text = render(&rows, columns, lines, unicode, false);
+                assert!(
+                    text.lines().count() <= lines,
+                    "{columns} x {lines}:\n{text}"
+                );
+                assert!(
+                    text.lines().all(|line| width(line) <= columns),
+                    "{columns} x {lines}:\n{text}"
+                );
+            }
+        }
     }
 }
 
@@ -56,4 +71,37 @@ fn colour_only_where_it_is_wanted() {
 fn rows_without_a_measurement_give_nothing() {
     assert_eq!(render(&[], 80, 24, true, false), "");
     assert_eq!(render(&[Row::default()], 80, 24, true, false), "");
+}
+
+#[test]
+fn each_pipe_has_a_named_roof_and_an_entry() {
+    let text = render(&sample::pipes(&PIPES), 100, 36, true, false);
+    insta::assert_snapshot!("terminal_pipes", text);
+    let (picture, below) = text.split_once('└').unwrap();
+    for (name, entry) in [
+        ("FP32", "FP32 66.9/60.21 TFLOP/s, ridge 13.9"),
+        ("FP64", "FP64 33.5/30.15 TFLOP/s, ridge 6.98"),
+        ("TF32 tensor", "TF32 tensor 494.7/445.2 TFLOP/s, ridge 103"),
+        ("INT8 tensor", "INT8 tensor 1.979/1.781 POP/s, ridge 412"),
+    ] {
+        assert!(picture.contains(name), "{name} in\n{picture}");
+        assert!(below.contains(entry), "{entry} in\n{below}");
+    }
+}
+
+#[test]
+fn a_small_window_counts_what_it_leaves_out() {
+    let text = render(&sample::pipes(&PIPES), 40, 14, false, false);
+    assert!(text.is_ascii() && text.contains("more"), "{text}");
+    assert!(text.contains("TF32 tensor"), "{text}");
+}
+
+#[test]
+fn both_levels_are_named() {
+    let text = render(&sample::levels(), 80, 24, true, false);
+    insta::assert_snapshot!("terminal_levels", text);
+    assert!(
+        text.contains("DRAM 4.8/4.33 TB/s") && text.contains("L2 6."),
+        "{text}"
+    );
 }

@@ -241,3 +241,24 @@ fn bad_input_names_flag_value_and_what_is_allowed() {
         }
     }
 }
+
+#[test]
+fn the_bandwidth_of_the_l2_stands_beside_that_of_the_memory_where_it_is_known() {
+    let text = call("saxpy --sizes 1Mi --gpu A100").unwrap();
+    assert!(
+        text.contains(
+            "Reads that the L2 serves: 7.219 TB/s, ridge point 2.701 FLOP/byte \
+             (5120 bytes per cycle x 1.41e9 Hz = 7.2192e12 byte/s)."
+        ),
+        "{text}"
+    );
+    assert!(!call("saxpy --sizes 1Mi --gpu H100").unwrap().contains("L2"));
+    let rate = |gpu: &str| {
+        column(
+            &format!("saxpy --sizes 1Mi --gpu {gpu}"),
+            "l2_read_byte_per_s",
+        )
+    };
+    assert_eq!(rate("A100")[0].parse::<f64>(), Ok(7.2192e12));
+    assert_eq!(rate("H100"), [""]);
+}

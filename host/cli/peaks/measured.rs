@@ -13,9 +13,10 @@ use crate::device::{DeviceChoice, DeviceInfo, DeviceKind, vm};
 use crate::kernels::KernelId;
 use crate::measure::Rules;
 use crate::roofline::peak;
+use crate::roofline::units::binary_bytes;
 use crate::roofline::{Database, Pipe};
 use crate::sweep::Stop;
-use crate::sweep::roofs::{Conditions, Rate, Roofs};
+use crate::sweep::roofs::{self, Conditions, Rate, Roofs};
 
 /// Seed of the operands, that of `sweep`.
 const SEED: u64 = 1;
@@ -59,7 +60,7 @@ pub(super) fn run(
     }
     let names: Vec<&str> = pipes.iter().map(|pipe| pipe.id()).collect();
     say(&format!(
-        "measuring {}: triad, and fma on {}",
+        "measuring {}: triad, copy in the cache, and fma on {}",
         info.name,
         names.join(", ")
     ));
@@ -69,16 +70,10 @@ pub(super) fn run(
         database: &database,
     };
     let go_on = || !interrupted.load(Ordering::Relaxed);
-    let roofs =
-        Roofs::of(&pipes, conditions, opened.device.as_mut(), &go_on).map_err(
-            |stop| match stop {
-                Stop::Interrupted => {
-                    CliError::Interrupted("interrupted; no peak is written".to_owned())
-                }
-                Stop::Record(error) => error.into(),
-                Stop::Device(error) => error.into(),
-            },
-        )?;
+    let roofs = Roofs::of(&pipes, conditions, opened.device.as_mut(), &go_on).map_err(stopped)?;
+    let mut notes = roofs.notes.clone();
+    let cache =
+        roofs::cache(conditions, opened.device.as_mut(), &go_on, &mut notes).map_err(stopped)?;
     let format = args.common.format;
     if format == Format::Table {
         let capability = info
@@ -86,13 +81,30 @@ pub(super) fn run(
             .map(|c| format!(", compute capability {c}"));
         writeln!(out, "{}{}", info.name, capability.unwrap_or_default())?;
     }
-    sheet(&roofs, &info, &database).write(format, out)?;
+    sheet(&roofs, cache, &info, &database).write(format, out)?;
     if format == Format::Table {
         writeln!(out, "{}", source(&info, &database))?;
+        if let (Some(bytes), true) = (info.cache_bytes, cache.is_some()) {
+            let bytes = binary_bytes(bytes);
+            writeln!(
+                out,
+                "The cache's is the best of working sets of a quarter, half, and three quarters of \
+                 its {bytes}, which stay in it from launch to launch."
+            )?;
+        }
     }
-    match roofs.notes.as_slice() {
+    match notes.as_slice() {
         [] => Ok(()),
         notes => Err(CliError::Failed(notes.join("\n"))),
+    }
+}
+
+/// Why nothing is written.
+fn stopped(stop: Stop) -> CliError {
+    match stop {
+        Stop::Interrupted => CliError::Interrupted("interrupted; no peak is written".to_owned()),
+        Stop::Record(error) => error.into(),
+        Stop::Device(error) => error.into(),
     }
 }
 
@@ -126,8 +138,8 @@ const COLUMNS: [Column; 13] = [
     ("rate_unit", None),
 ];
 
-/// A row for the memory and one for each pipe.
-fn sheet(roofs: &Roofs, info: &DeviceInfo, database: &Database) -> Sheet {
+/// A row for the memory, one for the last-level cache if it was measured, and one for each pipe.
+fn sheet(roofs: &Roofs, cache: Option<Rate>, info: &DeviceInfo, database: &Database) -> Sheet {
     let gpu = match info.kind {
         DeviceKind::Cpu => None,
         _ => database.find_by_driver_name(&info.name),
@@ -141,6 +153,19 @@ fn sheet(roofs: &Roofs, info: &DeviceInfo, database: &Database) -> Sheet {
         gpu.and_then(|gpu| gpu.memory_bandwidth_byte_per_s),
         attributes.and_then(|of| Some(peak::memory_peak(of).ok()?.value)),
     ));
+    if cache.is_some() {
+        let names = match info.kind {
+            DeviceKind::Cpu => ["cache", "last-level cache"],
+            DeviceKind::Cuda | DeviceKind::Vm => ["l2", "L2 cache"],
+        };
+        sheet.push(row(
+            info,
+            [names[0], names[1], KernelId::Copy.name(), "B/s"],
+            cache,
+            gpu.and_then(|gpu| Some(gpu.l2_read_peak()?.value)),
+            None,
+        ));
+    }
     for of in &roofs.pipes {
         let unit = unit(of.pipe, info.kind);
         sheet.push(row(
@@ -255,7 +280,8 @@ mod tests {
             pipes: vec![of(Pipe::Fp32, None), of(Pipe::Bf16, rate(881e12))],
             notes: Vec::new(),
         };
-        let rows = sheet(&roofs, &h200(), &Database::builtin().unwrap()).objects();
+        let database = Database::builtin().unwrap();
+        let rows = sheet(&roofs, None, &h200(), &database).objects();
         assert_eq!(rows.len(), 3);
         assert_eq!(rows[0]["roof"], "memory");
         assert_eq!(rows[0]["measured_over_datasheet"], 0.9);
@@ -266,6 +292,28 @@ mod tests {
         assert!((share - 881.0 / 989.4).abs() < 1e-9, "{share}");
         let noise = rows[2]["rel_noise"].as_f64().unwrap();
         assert!((noise - 0.01).abs() < 1e-9, "{noise}");
+    }
+
+    #[test]
+    fn a_measured_l2_stands_beside_its_datasheet_where_there_is_one() {
+        let roofs = Roofs {
+            pipes: vec![of(Pipe::Fp32, None)],
+            notes: Vec::new(),
+        };
+        let database = Database::builtin().unwrap();
+        let l2 = |info: &DeviceInfo| sheet(&roofs, rate(3.6096e12), info, &database).objects();
+        let rows = l2(&h200());
+        assert_eq!(
+            (&rows[1]["roof"], &rows[1]["kernel"]),
+            (&"l2".into(), &"copy".into())
+        );
+        assert_eq!(rows[1]["measured_per_s"], 3.6096e12);
+        assert_eq!(rows[1]["datasheet_per_s"], serde_json::Value::Null);
+        let a100 = DeviceInfo {
+            name: "NVIDIA A100-SXM4-80GB".to_owned(),
+            ..h200()
+        };
+        assert_eq!(l2(&a100)[1]["measured_over_datasheet"], 0.5);
     }
 
     #[test]

@@ -13,7 +13,9 @@ use std::fmt::Write as _;
 use quick_xml::escape::escape;
 
 use super::error::FigureError;
-use super::{Kind, Options, font, layout, roofs, select, svg, trace};
+use super::levels::{self, Level};
+use super::roofs::{self, Limit};
+use super::{Kind, Options, font, layout, select, svg, trace};
 use crate::record::{Row, Status};
 use crate::roofline::units::{engineering, grouped, significant};
 
@@ -46,7 +48,11 @@ pub fn page(rows: &[Row], across_devices: bool) -> Result<String, FigureError> {
         escape(title.as_str()),
         escape(summary(rows, &measured).as_str()),
     );
-    verdicts(&mut out, rows, &measured);
+    // The picture first: in print it stands above a list that can go on on the next page.
+    out.push_str("<section id=\"roofline\">\n");
+    figure(&mut out, rows, across_devices, (Kind::Roofline, "Roofline"));
+    out.push_str("</section>\n");
+    verdict_list(&mut out, rows, &measured)?;
     figures(&mut out, rows, across_devices);
     tables::measurements(&mut out, rows);
     method(&mut out, &measured);
@@ -77,13 +83,40 @@ fn summary(rows: &[Row], measured: &[&Row]) -> String {
     )
 }
 
-/// What the rows come to: the roofs, and for each trace its best point.
-fn verdicts(out: &mut String, rows: &[Row], measured: &[&Row]) {
+/// What the page says in its first paragraphs, as lines for a terminal: how much was measured, the
+/// roofs, and the best point of each trace.
+///
+/// # Errors
+/// As for [`page`].
+pub fn text(rows: &[Row], across_devices: bool) -> Result<String, FigureError> {
+    let measured = select::measured(rows, across_devices)?;
+    let mut out = format!(
+        "{}: {}\n",
+        select::devices(rows).join(", "),
+        summary(rows, &measured)
+    );
+    for verdict in verdicts(rows, &measured)? {
+        out.push_str(&verdict);
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// The verdicts as a section of the page.
+fn verdict_list(out: &mut String, rows: &[Row], measured: &[&Row]) -> Result<(), FigureError> {
     out.push_str("<section id=\"verdicts\">\n<h2>Verdicts</h2>\n<ul>\n");
-    let mut item = |text: String| {
-        let _ = writeln!(out, "<li>{}</li>", escape(text.as_str()));
-    };
-    let roofs = roofs::roofs(measured);
+    for verdict in verdicts(rows, measured)? {
+        let _ = writeln!(out, "<li>{}</li>", escape(verdict.as_str()));
+    }
+    out.push_str("</ul>\n</section>\n");
+    Ok(())
+}
+
+/// What the rows come to: the roofs, and for each trace its best point.
+fn verdicts(rows: &[Row], measured: &[&Row]) -> Result<Vec<String>, FigureError> {
+    let mut verdicts = Vec::new();
+    let mut item = |text: String| verdicts.push(text);
+    let roofs = levels::roofs(measured, None)?;
     let several = select::devices(rows).len() > 1;
     for roof in &roofs {
         let known = roofs.iter().find(|other| {
@@ -102,10 +135,10 @@ fn verdicts(out: &mut String, rows: &[Row], measured: &[&Row]) {
         } else {
             String::new()
         };
-        let what = if roof.limit == roofs::Limit::Memory {
-            "Memory roof "
-        } else {
-            "Compute roof "
+        let what = match roof.limit {
+            Limit::Memory(Level::Dram) => "Memory roof ",
+            Limit::Memory(_) => "Cache roof ",
+            Limit::Compute(_) => "Compute roof ",
         };
         item(format!("{device}{what}{}{share}.", roof.label()));
     }
@@ -122,11 +155,15 @@ fn verdicts(out: &mut String, rows: &[Row], measured: &[&Row]) {
         };
         let ridge = significant(compute.rate / memory.rate, 4);
         let of_pipe = match &compute.limit {
-            roofs::Limit::Compute(pipe) if roofs::of_several_pipes(&roofs) => format!(" of {pipe}"),
+            Limit::Compute(pipe) if roofs::of_several_pipes(&roofs) => format!(" of {pipe}"),
             _ => String::new(),
         };
+        let of_level = match memory.limit {
+            Limit::Memory(Level::L2) => " with the L2",
+            _ => "",
+        };
         item(format!(
-            "{device}Ridge point{of_pipe} at {ridge} FLOP/byte, {origin}."
+            "{device}Ridge point{of_pipe}{of_level} at {ridge} FLOP/byte, {origin}."
         ));
     }
     for group in trace::groups(measured) {
@@ -137,7 +174,7 @@ fn verdicts(out: &mut String, rows: &[Row], measured: &[&Row]) {
         let Some(row) = best else { continue };
         item(best_point(&group.name, row));
     }
-    out.push_str("</ul>\n</section>\n");
+    Ok(verdicts)
 }
 
 fn best_point(name: &str, row: &Row) -> String {
@@ -146,13 +183,16 @@ fn best_point(name: &str, row: &Row) -> String {
         let _ = write!(text, ", {} % of its roof", significant(100.0 * fraction, 3));
     }
     let rates = [
-        trace::flop_rate(row).map(|rate| engineering(rate, "FLOP/s")),
+        trace::flop_rate(row).map(|rate| engineering(rate, trace::rate_unit(row))),
         row.byte_per_s.map(|rate| engineering(rate, "B/s")),
     ];
     let rates: Vec<String> = rates.into_iter().flatten().collect();
     let _ = write!(text, " ({})", rates.join(", "));
     if let Some(bound) = row.bound {
         let _ = write!(text, ", {}-bound", format!("{bound:?}").to_lowercase());
+    }
+    if let Some(occupancy) = row.occupancy {
+        let _ = write!(text, ", occupancy {} %", significant(100.0 * occupancy, 3));
     }
     if let (Some(speedup), Some(baseline)) = (row.speedup, &row.baseline) {
         let _ = write!(
@@ -165,11 +205,10 @@ fn best_point(name: &str, row: &Row) -> String {
     text
 }
 
-/// Every kind of figure that the rows make.
+/// Every other kind of figure that the rows make.
 fn figures(out: &mut String, rows: &[Row], across_devices: bool) {
     out.push_str("<section id=\"figures\">\n<h2>Figures</h2>\n");
     for (kind, name) in [
-        (Kind::Roofline, "Roofline"),
         (Kind::Throughput, "Throughput"),
         (Kind::Ladder, "Variants"),
         (Kind::Speedup, "Speedup"),
@@ -179,27 +218,31 @@ fn figures(out: &mut String, rows: &[Row], across_devices: bool) {
         if kind == Kind::Crossover && rows.iter().all(|row| row.batch <= 1) {
             continue;
         }
-        let options = Options {
-            kind,
-            width: WIDTH,
-            across_devices,
-            title: None,
-            tips: true,
-        };
-        // A kind that these rows do not make is left out.
-        let Ok(chart) = super::chart(rows, &options) else {
-            continue;
-        };
-        let drawing = svg::element(&layout::scene(&chart, WIDTH, true));
-        let _ = write!(
-            out,
-            "<figure>\n<figcaption>{name}</figcaption>\n<div class=\"view\">\n{drawing}</div>\n\
-             <div class=\"tools\"><button type=\"button\" data-zoom=\"in\">Zoom in</button>\
-             <button type=\"button\" data-zoom=\"out\">Zoom out</button>\
-             <button type=\"button\" data-zoom=\"reset\">Whole figure</button></div>\n</figure>\n"
-        );
+        figure(out, rows, across_devices, (kind, name));
     }
     out.push_str("</section>\n");
+}
+
+/// A figure with its tools; nothing if the rows do not make one of this kind.
+fn figure(out: &mut String, rows: &[Row], across_devices: bool, (kind, name): (Kind, &str)) {
+    let options = Options {
+        kind,
+        width: WIDTH,
+        across_devices,
+        tips: true,
+        ..Options::default()
+    };
+    let Ok(chart) = super::chart(rows, &options) else {
+        return;
+    };
+    let drawing = svg::element(&layout::scene(&chart, WIDTH, true));
+    let _ = write!(
+        out,
+        "<figure>\n<figcaption>{name}</figcaption>\n<div class=\"view\">\n{drawing}</div>\n\
+         <div class=\"tools\"><button type=\"button\" data-zoom=\"in\">Zoom in</button>\
+         <button type=\"button\" data-zoom=\"out\">Zoom out</button>\
+         <button type=\"button\" data-zoom=\"reset\">Whole figure</button></div>\n</figure>\n"
+    );
 }
 
 /// How the numbers came about, from what the rows record.

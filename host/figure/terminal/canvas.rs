@@ -7,7 +7,8 @@ pub struct Canvas {
     unicode: bool,
     /// Braille: a bit for each dot. ASCII: the sign itself.
     lines: Vec<u8>,
-    signs: Vec<Option<(char, u8)>>,
+    /// Signs and letters over the lines, signs in a colour.
+    signs: Vec<Option<(char, Option<u8>)>>,
 }
 
 impl Canvas {
@@ -70,7 +71,37 @@ impl Canvas {
     pub fn sign(&mut self, (x, y): (f64, f64), sign: char, colour: u8) {
         let cell = |place: f64, of: usize| ((place * of as f64).max(0.0) as usize).min(of - 1);
         let (column, row) = (cell(x, self.columns), cell(y, self.rows));
-        self.signs[row * self.columns + column] = Some((sign, colour));
+        self.signs[row * self.columns + column] = Some((sign, Some(colour)));
+    }
+
+    /// Writes a name at the end of a level line, in the row above or else below it, as far right as it
+    /// covers nothing. Without such a place it is left out.
+    pub fn text(&mut self, (x, y): (f64, f64), name: &str) {
+        let text: Vec<char> = name.chars().collect();
+        let end = ((x * self.columns as f64).max(0.0) as usize).min(self.columns);
+        let row = (y * self.rows as f64).max(0.0) as usize;
+        for row in [row.checked_sub(1), row.checked_add(1)]
+            .into_iter()
+            .flatten()
+        {
+            if row >= self.rows {
+                continue;
+            }
+            let free = |cell: usize| self.signs[cell].is_none() && self.lines[cell] == 0;
+            // A blank on either side keeps names apart.
+            let place = (0..=end.saturating_sub(text.len())).rev().find(|&start| {
+                let last = (start + text.len()).min(self.columns - 1);
+                let cells =
+                    row * self.columns + start.saturating_sub(1)..=row * self.columns + last;
+                start + text.len() <= end && cells.into_iter().all(free)
+            });
+            if let Some(start) = place {
+                for (column, sign) in (start..).zip(text) {
+                    self.signs[row * self.columns + column] = Some((sign, None));
+                }
+                return;
+            }
+        }
     }
 
     /// The lines, without blanks at their ends.
@@ -81,7 +112,10 @@ impl Canvas {
                 let mut text = String::new();
                 for cell in cells {
                     match (self.signs[cell], self.lines[cell]) {
-                        (Some((sign, colour)), _) => text.push_str(&painted(sign, colour, color)),
+                        (Some((sign, Some(colour))), _) => {
+                            text.push_str(&painted(sign, colour, color));
+                        }
+                        (Some((letter, None)), _) => text.push(letter),
                         (None, 0) => text.push(' '),
                         (None, dots) if self.unicode => {
                             text.push(char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' '));

@@ -122,10 +122,11 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
             piece.prefetch::<S>(depth);
             let output = piece.output();
             let sums = segment::sum::<S, TM, TN, VEC>(&mut copier, piece.segment);
-            thread::sync_threads();
-            let next =
-                position.next(schedule, depth).map(|range| Piece::new::<S>(operands, schedule, range));
+            let next = position
+                .next(schedule, depth)
+                .map(|range| Piece::new::<S>(operands, schedule, range));
             if piece.whole(depth) {
+                thread::sync_threads();
                 if let Some(next) = next {
                     copier = segment::begin::<S, VEC>(next.segment);
                 }
@@ -145,11 +146,10 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     }
 }
 
-/// Whether the first stages of a segment are filled while the sums of a whole tile are stored.
-/// A block that has the multiprocessor for itself, or whose rows take four times the copies, would
-/// need more registers than it has.
+/// Whether the first stages of a segment are filled while the sums of a whole tile are stored: with
+/// four times the copies there are no registers for it.
 const fn begins_ahead<S: Shape>(vector: u32) -> bool {
-    S::TILE.blocks_per_sm > 1 && vector == VECTOR_ELEMENTS
+    S::TILE.ahead && vector == VECTOR_ELEMENTS
 }
 
 /// A segment, and, if its tile is cut, the number of the tile behind the whole ones.

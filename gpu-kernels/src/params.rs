@@ -117,9 +117,6 @@ pub struct TileShape {
     pub stages: u32,
     /// Blocks on a multiprocessor.
     pub blocks_per_sm: u32,
-    /// Whether a block begins to copy its next tile before it stores the sums of the last. Takes
-    /// registers, which a block alone on its multiprocessor does not have.
-    pub ahead: bool,
 }
 
 impl TileShape {
@@ -175,7 +172,6 @@ pub const WIDE: TileShape = TileShape {
     lanes_m: 4,
     stages: 3,
     blocks_per_sm: 1,
-    ahead: false,
 };
 
 /// [`WIDE`] for rows that are not aligned: B takes four times the copies, so fewer at a time.
@@ -198,7 +194,6 @@ pub const FLAT: TileShape = TileShape {
     lanes_m: 4,
     stages: 4,
     blocks_per_sm: 3,
-    ahead: true,
 };
 
 /// For products that are narrow on one side.
@@ -211,7 +206,6 @@ pub const SQUARE: TileShape = TileShape {
     lanes_m: 8,
     stages: 3,
     blocks_per_sm: 4,
-    ahead: false,
 };
 
 /// For small products, where every multiprocessor has to find something to do.
@@ -224,7 +218,6 @@ pub const SMALL: TileShape = TileShape {
     lanes_m: 4,
     stages: 4,
     blocks_per_sm: 4,
-    ahead: true,
 };
 
 /// [`SQUARE`] with more arithmetic for each load of a fragment, and more blocks to hide what a warp
@@ -238,7 +231,6 @@ pub const NARROW: TileShape = TileShape {
     lanes_m: 4,
     stages: 4,
     blocks_per_sm: 6,
-    ahead: true,
 };
 
 /// How a team of threads shares a whole product of a batch.

@@ -8,10 +8,9 @@
 //! last adds them up, always in the order of k: the result does not depend on who was last,
 //! and no block ever waits for another.
 
-use super::segment::{self, Segment};
-use super::{Corner, Operands, Shape, output};
+use super::{Corner, Operands, Shape, output, segment};
 use crate::gpu::thread;
-use crate::params::{RASTER_ROWS, SCRATCH_COUNTERS, VECTOR_ELEMENTS};
+use crate::params::{RASTER_ROWS, SCRATCH_COUNTERS};
 use crate::ptx::{device_wide, shared};
 
 /// Largest k at which C is asked for before the product: its way through the L2 is then not much
@@ -90,163 +89,45 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     operands: Operands,
     schedule: Schedule,
 ) {
-    let block = thread::block_idx_x();
+    let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
     let depth = operands.k.div_ceil(S::TILE.k);
     // SAFETY: k >= 1. Keeps the division below from carrying a panic.
     unsafe { core::hint::assert_unchecked(depth != 0) };
-    let mut position = Position {
-        wave: 0,
-        k_tile: schedule.start(block),
-        end: schedule.start(block + 1),
-    };
-    // SAFETY: as the caller vouches; a barrier stands between the last use of the stages and the
-    // next copies to them.
-    unsafe {
-        if !begins_ahead::<S>(VEC) {
-            while let Some((tile, first, end)) = position.next(schedule, depth) {
-                let piece = Piece::new::<S>(operands, schedule, (tile, first, end));
-                thread::sync_threads();
-                piece.prefetch::<S>(depth);
-                let mut copier = segment::begin::<S, VEC>(piece.segment);
-                let sums = segment::sum::<S, TM, TN, VEC>(&mut copier, piece.segment);
-                piece.finish::<S, TM, TN, VEC>(&schedule, depth, &sums, piece.output());
-            }
+    let mut wave = 0;
+    let mut position = schedule.start(block);
+    let end = schedule.start(block + 1);
+    loop {
+        let (tile, first, last);
+        if wave < schedule.waves {
+            (tile, first, last) = (wave * blocks + block, 0, depth);
+            wave += 1;
+        } else if position < end {
+            let rest = position / depth;
+            first = position % depth;
+            let left = end - position;
+            last = if depth - first < left { depth } else { first + left };
+            tile = schedule.waves * blocks + rest;
+            position += last - first;
+        } else {
             return;
         }
-        let Some(range) = position.next(schedule, depth) else {
-            return;
-        };
-        let mut piece = Piece::new::<S>(operands, schedule, range);
-        let mut copier = segment::begin::<S, VEC>(piece.segment);
-        loop {
-            piece.prefetch::<S>(depth);
-            let output = piece.output();
-            let sums = segment::sum::<S, TM, TN, VEC>(&mut copier, piece.segment);
-            let next = position
-                .next(schedule, depth)
-                .map(|range| Piece::new::<S>(operands, schedule, range));
-            if piece.whole(depth) {
-                thread::sync_threads();
-                if let Some(next) = next {
-                    copier = segment::begin::<S, VEC>(next.segment);
-                }
+        let (operands, corner) = locate::<S>(operands, tile);
+        // SAFETY: as the caller vouches; the barrier stands between the last use of the shared
+        // memory and the next. Tiles that are whole are this block's alone.
+        unsafe {
+            thread::sync_threads();
+            if operands.k <= PREFETCH_MOST_K && last - first == depth {
+                output::prefetch::<S>(operands, corner);
+            }
+            let sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last);
+            let output = output::Output::<S, VEC>::new(operands, corner);
+            if first == 0 && last == depth {
                 output.add(&sums);
             } else {
-                piece.finish::<S, TM, TN, VEC>(&schedule, depth, &sums, output);
-                thread::sync_threads();
-                if let Some(next) = next {
-                    copier = segment::begin::<S, VEC>(next.segment);
-                }
-            }
-            match next {
-                Some(next) => piece = next,
-                None => return,
+                let rest = tile - schedule.waves * blocks;
+                gather::<S, TM, TN, VEC>(&schedule, rest, first == 0, depth, &sums, output);
             }
         }
-    }
-}
-
-/// Whether the first stages of a segment are filled while the sums of a whole tile are stored: with
-/// four times the copies there are no registers for it.
-const fn begins_ahead<S: Shape>(vector: u32) -> bool {
-    S::TILE.ahead && vector == VECTOR_ELEMENTS
-}
-
-/// A segment, and, if its tile is cut, the number of the tile behind the whole ones.
-#[derive(Clone, Copy)]
-struct Piece {
-    segment: Segment,
-    rest: u32,
-}
-
-impl Piece {
-    #[inline(always)]
-    fn new<S: Shape>(operands: Operands, schedule: Schedule, (tile, first, end): (u32, u32, u32)) -> Self {
-        let (operands, corner) = locate::<S>(operands, tile);
-        Piece {
-            segment: Segment { operands, corner, first, end },
-            rest: tile.wrapping_sub(schedule.waves * thread::grid_dim_x()),
-        }
-    }
-
-    /// Whether it is a whole tile, which is this block's alone.
-    #[inline(always)]
-    fn whole(&self, depth: u32) -> bool {
-        self.segment.end - self.segment.first == depth
-    }
-
-    /// Asks for C of a tile that will soon be done.
-    ///
-    /// # Safety
-    /// C is readable.
-    #[inline(always)]
-    unsafe fn prefetch<S: Shape>(&self, depth: u32) {
-        let Segment { operands, corner, .. } = self.segment;
-        if operands.k <= PREFETCH_MOST_K && self.whole(depth) {
-            // SAFETY: as the caller vouches.
-            unsafe { output::prefetch::<S>(operands, corner) }
-        }
-    }
-
-    /// This thread's elements of C.
-    #[inline(always)]
-    fn output<S: Shape, const VEC: u32>(&self) -> output::Output<S, VEC> {
-        output::Output::new(self.segment.operands, self.segment.corner)
-    }
-
-    /// Adds the sums to C, or leaves them for the last of the blocks that share the tile.
-    ///
-    /// # Safety
-    /// As for [`run`]; every thread of the block calls.
-    #[inline(always)]
-    unsafe fn finish<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
-        &self,
-        schedule: &Schedule,
-        depth: u32,
-        sums: &[[f32; TN]; TM],
-        output: output::Output<S, VEC>,
-    ) {
-        // SAFETY: as the caller vouches.
-        unsafe {
-            if self.whole(depth) {
-                output.add(sums);
-            } else {
-                gather::<S, TM, TN, VEC>(schedule, self.rest, self.segment.first == 0, depth, sums, output);
-            }
-        }
-    }
-}
-
-/// How far a block has come.
-struct Position {
-    /// Whole tiles taken.
-    wave: u32,
-    /// Next k tile of the block's share, and the end of the share.
-    k_tile: u32,
-    end: u32,
-}
-
-impl Position {
-    /// What the block computes next: number of the tile, first k tile and their end. `None` at the
-    /// end.
-    #[inline(always)]
-    fn next(&mut self, schedule: Schedule, depth: u32) -> Option<(u32, u32, u32)> {
-        let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
-        if self.wave < schedule.waves {
-            let tile = self.wave * blocks + block;
-            self.wave += 1;
-            return Some((tile, 0, depth));
-        }
-        if self.k_tile >= self.end {
-            return None;
-        }
-        // SAFETY: k >= 1. Keeps the division from carrying a panic.
-        unsafe { core::hint::assert_unchecked(depth != 0) };
-        let (tile, first) = (schedule.waves * blocks + self.k_tile / depth, self.k_tile % depth);
-        let left = self.end - self.k_tile;
-        let end = if depth - first < left { depth } else { first + left };
-        self.k_tile += end - first;
-        Some((tile, first, end))
     }
 }
 

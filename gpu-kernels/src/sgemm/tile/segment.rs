@@ -11,38 +11,7 @@ use crate::ptx::{copy_async, shared, warp};
 /// Schedulers of a multiprocessor: warp `w` of a block runs on scheduler `w % SCHEDULERS`.
 const SCHEDULERS: u32 = 4;
 
-/// A range of k tiles of one tile of C.
-#[derive(Clone, Copy)]
-pub struct Segment {
-    /// The product of the batch to which the tile belongs.
-    pub operands: Operands,
-    /// Where the tile lies.
-    pub corner: Corner,
-    /// The k tiles: `first` to `end` (exclusive), at least one.
-    pub first: u32,
-    pub end: u32,
-}
-
-/// Starts the copies of as many k tiles of a segment as there are stages.
-///
-/// # Safety
-/// As for [`super::run`]; every thread of the block calls with the same arguments, and none uses
-/// the stages any more.
-#[inline(always)]
-pub unsafe fn begin<S: Shape, const VEC: u32>(segment: Segment) -> Copier<S, VEC> {
-    let Segment { operands, corner, first, end } = segment;
-    let mut copier = Copier::<S, VEC>::new(operands, corner, first, end);
-    let mut stage = 0;
-    while stage < S::TILE.stages {
-        // SAFETY: as the caller vouches.
-        unsafe { copier.fill() };
-        stage += 1;
-    }
-    copier
-}
-
-/// Sums the segment whose first stages `copier` has begun to fill; the stages are free again when
-/// all threads of the block have returned.
+/// Sums the k tiles `first` to `end` (exclusive, at least one) of the tile at `corner`.
 ///
 /// The stages go round: while one is multiplied, the others are filled. One barrier a k tile
 /// says both that the next stage has arrived for all threads and that all have read the last
@@ -51,12 +20,14 @@ pub unsafe fn begin<S: Shape, const VEC: u32>(segment: Segment) -> Copier<S, VEC
 /// copies.
 ///
 /// # Safety
-/// As for [`super::run`]; `copier` is what [`begin`] returned for this segment, and no copies were
-/// begun since.
+/// As for [`super::run`]; every thread of the block calls with the same arguments, and none
+/// uses the shared memory before all have come here.
 #[inline(always)]
 pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
-    copier: &mut Copier<S, VEC>,
-    segment: Segment,
+    operands: Operands,
+    corner: Corner,
+    first: u32,
+    end: u32,
 ) -> [[f32; TN]; TM] {
     let a_row = S::TILE.a_stride() * 4;
     let b_row = S::TILE.n * 4;
@@ -67,6 +38,12 @@ pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     // SAFETY: shared addresses are those of this thread's elements in a stage; a stage is read
     // between the barrier that says it has arrived and the next, and filled only then.
     unsafe {
+        let mut copier = Copier::<S, VEC>::new(operands, corner, first, end);
+        let mut stage = 0;
+        while stage < S::TILE.stages {
+            copier.fill();
+            stage += 1;
+        }
         let (row, column) = first_element::<S>();
         let a_base = shared::dynamic_base() + row * 4;
         let b_base = shared::dynamic_base() + S::TILE.a_bytes() + column * 4;
@@ -77,7 +54,7 @@ pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         let mut stage = 0;
         // Two k steps a turn; half a k tile is this many turns and one more.
         let turns = opaque(S::TILE.k / 4 - 1);
-        let mut halves_left = 2 * (segment.end - segment.first);
+        let mut halves_left = 2 * (end - first);
         // In the first k tile every stage is still full.
         let fill_below = halves_left - 1;
         let parity = late as u32;

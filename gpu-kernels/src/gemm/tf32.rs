@@ -11,10 +11,10 @@ use super::specialised::move_registers;
 use super::walk::{Place, Walk};
 use super::{Products, Tile};
 use crate::gpu::thread;
-use crate::params::{READS_C, TENSOR_TF32, TENSOR_TF32_DEPTH, TensorTile};
+use crate::params::{READS_C, TENSOR_TF32, TENSOR_TF32_DEPTH, WARP};
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Descriptor, Sums, Sums256};
-use crate::ptx::{bulk_tensor, mbarrier, shared};
+use crate::ptx::{bulk_tensor, global, mbarrier, shared};
 
 /// Columns of a panel of B: 128 bytes.
 const PANEL_COLUMNS: u32 = 32;
@@ -31,13 +31,9 @@ const SLICES: usize = (TENSOR_TF32_DEPTH / SLICE) as usize;
 struct Transposed;
 
 impl Tile for Transposed {
-    const TILE: TensorTile = TENSOR_TF32;
+    const TILE: crate::params::TensorTile = TENSOR_TF32;
     type Sums = Sums256;
 }
-
-/// What a warp multiplies of a k tile from registers: of every slice the four words of
-/// [`Sums::multiply_tf32`].
-type Fragments = [[u32; 4]; SLICES];
 
 kernel! {
     /// C = A @ B + beta C. The tensor maps have boxes of 32 columns, and 256 (A) and 32 (B) rows.
@@ -114,70 +110,152 @@ unsafe fn copy(products: &Products, ring: Ring, mut walk: Walk) {
 
 /// Multiplies what arrives, and writes.
 ///
+/// While the products of one half of a k tile run, the fragments of the next half are loaded.
+///
 /// # Safety
 /// All threads of the block's multiplying warpgroups call it.
 #[inline(always)]
 unsafe fn multiply(products: &Products, ring: Ring, mut walk: Walk, index: u32) {
     let (warpgroup, thread) = (index / 128, index % 128);
     let depth = depth(products);
+    let reader = Reader::new(index, products.k);
+    let (mut first, mut second) = (Half::zero(), Half::zero());
     let mut stage = Stage::FIRST;
     while let Some(place) = walk.next() {
         let mut sums = Sums256::zero();
         let mut left = depth;
-        loop {
-            // SAFETY: the stage is complete, and is given back when the products that read it, and
-            // the registers, are.
-            unsafe {
-                mbarrier::wait(ring.full::<Transposed>(stage), stage.parity);
-                let fragments = fragments(ring.rows::<Transposed>(stage), index);
+        let mut last = stage;
+        // SAFETY: stages are complete when they are read, and given back when the products that read
+        // them, and the registers, are.
+        unsafe {
+            mbarrier::wait(ring.full::<Transposed>(stage), stage.parity);
+            reader.load(&mut first, ring.rows::<Transposed>(stage), 0);
+            loop {
                 let a = Descriptor::along_k(ring.columns::<Transposed>(stage));
-                wgmma::fence();
-                for slice in 0..SLICES {
-                    let bytes = slice as u32 * SLICE * 4;
-                    sums.multiply_tf32(fragments[slice], a.advance(bytes));
+                first.multiply(&mut sums, a, 0);
+                wgmma::wait::<1>();
+                // The products of the second half before are complete.
+                if left < depth {
+                    give_back(ring, last, thread);
                 }
-                wgmma::commit();
-                wgmma::wait::<0>();
-                // Each warp for itself: only it knows that its loads are done.
-                if thread % 32 == 0 {
-                    mbarrier::arrive(ring.empty::<Transposed>(stage));
+                reader.load(&mut second, ring.rows::<Transposed>(stage), 1);
+                second.multiply(&mut sums, a, 1);
+                wgmma::wait::<1>();
+                // Those of this first half are.
+                last = stage;
+                stage = stage.next(Transposed::TILE.stages);
+                left -= 1;
+                if left == 0 {
+                    break;
                 }
+                mbarrier::wait(ring.full::<Transposed>(stage), stage.parity);
+                reader.load(&mut first, ring.rows::<Transposed>(stage), 0);
             }
-            stage = stage.next(Transposed::TILE.stages);
-            left -= 1;
-            if left == 0 {
-                break;
-            }
+            wgmma::wait::<0>();
+            give_back(ring, last, thread);
+            let place = Place {
+                column: place.column + warpgroup * 64,
+                ..place
+            };
+            write(products, &sums, place, thread);
         }
-        let place = Place {
-            column: place.column + warpgroup * 64,
-            ..place
-        };
-        // SAFETY: all products are complete.
-        unsafe { write(products, &sums, place, thread) };
     }
 }
 
-/// Loads a thread's fragments of B^T from the panels at `rows`.
+/// Tells the thread that copies that this warp has read a stage: each warp for itself, for only it
+/// knows that its loads are done.
 ///
 /// # Safety
-/// The panels are complete.
+/// The warp's loads from the stage, and the products that read it, are complete.
 #[inline(always)]
-unsafe fn fragments(rows: u32, index: u32) -> Fragments {
-    let (warp, lane) = (index / 32, index % 32);
-    let mut fragments = [[0; 4]; SLICES];
-    for slice in 0..SLICES as u32 {
-        for part in 0..4 {
-            let column = warp * 16 + lane / 4 + 8 * (part % 2);
-            let k = slice * SLICE + lane % 4 + 4 * (part / 2);
-            let (panel, column) = (column / PANEL_COLUMNS, column % PANEL_COLUMNS);
-            let chunk = (column / 4) ^ (k % 8);
-            let at = rows + panel * PANEL_BYTES + k * 128 + chunk * 16 + column % 4 * 4;
-            // SAFETY: an element of a panel.
-            fragments[slice as usize][part as usize] = unsafe { shared::load_u32(at) };
+unsafe fn give_back(ring: Ring, stage: Stage, thread: u32) {
+    if thread % WARP == 0 {
+        // SAFETY: the barrier is made.
+        unsafe { mbarrier::arrive(ring.empty::<Transposed>(stage)) };
+    }
+}
+
+/// What a thread multiplies of half a k tile from registers: of every slice the two pairs of
+/// columns that [`Sums::multiply_tf32`] takes.
+struct Half([[[u32; 2]; 2]; SLICES / 2]);
+
+impl Half {
+    #[inline(always)]
+    fn zero() -> Self {
+        Half([[[0; 2]; 2]; SLICES / 2])
+    }
+
+    /// Starts the products of half `half` of a k tile with A's part of it at `a`.
+    ///
+    /// # Safety
+    /// The whole warpgroup calls it; the operands are complete and stay until the products are.
+    #[inline(always)]
+    unsafe fn multiply(&self, sums: &mut Sums256, a: Descriptor, half: u32) {
+        wgmma::fence();
+        for i in 0..SLICES / 2 {
+            let slice = half * (SLICES as u32 / 2) + i as u32;
+            let [[w, x], [y, z]] = self.0[i];
+            // SAFETY: as the caller vouches.
+            unsafe { sums.multiply_tf32([w, x, y, z], a.advance(slice * SLICE * 4)) };
+        }
+        wgmma::commit();
+    }
+}
+
+/// Where a thread reads its fragments.
+///
+/// A warp's sixteen rows of the transposed tile can be any columns of C: two neighbours for each
+/// eight lanes apart, so that they are read together, and such that the 16 lanes of an access meet no
+/// bank twice.
+struct Reader {
+    /// Of the first slice, for the two halves of its k.
+    at: [u32; 2],
+    /// Not 0.
+    always: u32,
+}
+
+impl Reader {
+    #[inline(always)]
+    fn new(index: u32, always: u32) -> Self {
+        let lane = index % WARP;
+        let column = own_column(index);
+        let (panel, column) = (column / PANEL_COLUMNS, column % PANEL_COLUMNS);
+        let at = |upper: u32| {
+            let k = lane % 4 + 4 * upper;
+            panel * PANEL_BYTES + k * 128 + ((column / 4) ^ k) * 16 + column % 4 * 4
+        };
+        Reader {
+            at: [at(0), at(1)],
+            always,
         }
     }
-    fragments
+
+    /// Loads half `half` of the k tile whose panels are at `rows`.
+    ///
+    /// # Safety
+    /// The panels are complete; the products that read `to` are, too.
+    #[inline(always)]
+    unsafe fn load(&self, to: &mut Half, rows: u32, half: u32) {
+        for i in 0..SLICES / 2 {
+            let slice = half * (SLICES as u32 / 2) + i as u32;
+            for upper in 0..2 {
+                let at = rows + self.at[upper] + slice * SLICE * 128;
+                // SAFETY: a pair of a panel.
+                unsafe { shared::load_pair_over(&mut to.0[i][upper], at, self.always) };
+            }
+        }
+    }
+}
+
+/// The first of a thread's two neighbouring columns of the tile, which are rows lane / 4 and
+/// lane / 4 + 8 of its warp's part of the transposed one.
+#[inline(always)]
+fn own_column(index: u32) -> u32 {
+    let (warp, lane) = (index / WARP, index % WARP);
+    let row = lane / 4;
+    // Two units of 16 bytes side by side, and two half a panel further on.
+    let unit = warp % 2 * 2 + row / 4 + row / 2 % 2 * 4;
+    warp / 2 * PANEL_COLUMNS + unit * 4 + row % 2 * 2
 }
 
 /// Writes the sums of a warpgroup's 64 columns of C, which start at `place`.
@@ -186,32 +264,105 @@ unsafe fn fragments(rows: u32, index: u32) -> Fragments {
 /// The whole warpgroup calls it; the products are complete.
 #[inline(always)]
 unsafe fn write(products: &Products, sums: &Sums256, place: Place, thread: u32) {
-    /// Steps whose part of C is asked for together.
-    const AHEAD: u32 = 4;
-    let (warp, lane) = (thread / 32, thread % 32);
-    let reads = products.flags & READS_C != 0;
-    let row = |step: u32, part: u32| place.row + 8 * step + 2 * (lane % 4) + part % 2;
-    let column = |part: u32| place.column + warp * 16 + lane / 4 + 8 * (part / 2);
-    let inside = |step, part| row(step, part) < products.m && column(part) < products.n;
-    let address = |step, part| {
-        let at = element(products, place.matrix, row(step, part), column(part));
-        products.c.cast::<f32>().wrapping_add(at)
+    let column = place.column + own_column(thread);
+    let row = place.row + 2 * (thread % 4);
+    let at = element(products, place.matrix, row, column);
+    let own = Own {
+        c: products.c.cast::<f32>().wrapping_add(at),
+        rows: products.m.saturating_sub(row),
+        columns: products.n.saturating_sub(column),
+        pitch: products.n as usize,
+        reads: products.flags & READS_C != 0,
     };
-    for group in 0..Sums256::COLUMNS / 8 / AHEAD {
-        let mut old = [0.0; 4 * AHEAD as usize];
-        for i in 0..4 * AHEAD {
-            let (step, part) = (group * AHEAD + i / 4, i % 4);
-            if reads && inside(step, part) {
-                // SAFETY: the element lies inside C.
-                old[i as usize] = unsafe { *address(step, part) };
-            }
+    // SAFETY: as the caller vouches.
+    unsafe {
+        if products.n.is_multiple_of(2) {
+            own.write_pairs(sums);
+        } else {
+            own.write_elements(sums);
         }
-        for i in 0..4 * AHEAD {
-            let (step, part) = (group * AHEAD + i / 4, i % 4);
-            if inside(step, part) {
-                let sum = sums.columns(step as usize)[part as usize];
-                // SAFETY: as above; nobody else writes it.
-                unsafe { *address(step, part) = sum + old[i as usize] };
+    }
+}
+
+/// A thread's part of C: a pair of columns of rows 0, 1, 8, 9, 16, 17, … from its first on.
+struct Own {
+    c: *mut f32,
+    /// Rows and columns of C from there on.
+    rows: u32,
+    columns: u32,
+    pitch: usize,
+    reads: bool,
+}
+
+impl Own {
+    /// Pairs of a thread.
+    const PAIRS: u32 = Sums256::COLUMNS / 4;
+
+    /// Row of pair `i`.
+    #[inline(always)]
+    const fn row(i: u32) -> u32 {
+        8 * (i / 2) + i % 2
+    }
+
+    /// The sums of pair `i`.
+    #[inline(always)]
+    fn pair(sums: &Sums256, i: u32) -> [f32; 2] {
+        let (four, part) = (sums.columns((i / 2) as usize), (i % 2) as usize);
+        [four[part], four[part + 2]]
+    }
+
+    /// Writes pairs, which are aligned because rows have an even number of elements. What is added to
+    /// several of them is asked for together.
+    ///
+    /// # Safety
+    /// The products are complete; nobody else writes the elements.
+    #[inline(always)]
+    unsafe fn write_pairs(&self, sums: &Sums256) {
+        /// Pairs whose part of C is asked for together.
+        const AHEAD: u32 = 8;
+        if self.columns == 0 {
+            return;
+        }
+        let mut c = self.c;
+        for group in 0..Self::PAIRS / AHEAD {
+            let first = group * AHEAD;
+            let mut old = [[0.0; 2]; AHEAD as usize];
+            for i in 0..AHEAD {
+                if self.reads && Self::row(first + i) < self.rows {
+                    let from = c.wrapping_add(Self::row(i) as usize * self.pitch);
+                    // SAFETY: a pair inside C.
+                    old[i as usize] = unsafe { global::load_v2(from) };
+                }
+            }
+            for i in 0..AHEAD {
+                if Self::row(first + i) < self.rows {
+                    let to = c.wrapping_add(Self::row(i) as usize * self.pitch);
+                    let [x, y] = Self::pair(sums, first + i);
+                    let [old_x, old_y] = old[i as usize];
+                    // SAFETY: as above.
+                    unsafe { global::store_v2(to, [x + old_x, y + old_y]) };
+                }
+            }
+            c = c.wrapping_add(Self::row(AHEAD) as usize * self.pitch);
+        }
+    }
+
+    /// Writes elements one by one.
+    ///
+    /// # Safety
+    /// As for [`Own::write_pairs`].
+    #[inline(always)]
+    unsafe fn write_elements(&self, sums: &Sums256) {
+        for i in 0..Self::PAIRS {
+            let pair = Self::pair(sums, i);
+            for side in 0..2 {
+                if Self::row(i) < self.rows && side < self.columns {
+                    let at = Self::row(i) as usize * self.pitch + side as usize;
+                    let to = self.c.wrapping_add(at);
+                    let sum = pair[side as usize];
+                    // SAFETY: the element lies inside C.
+                    unsafe { *to = if self.reads { sum + *to } else { sum } };
+                }
             }
         }
     }

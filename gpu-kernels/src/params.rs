@@ -499,20 +499,31 @@ pub struct MmaTile {
     pub m: u32,
     /// Columns of C.
     pub n: u32,
-    /// Depth of a k tile.
+    /// Depth of a k tile, 32 or 64.
     pub k: u32,
-    /// Rows of a warp.
-    pub warp_m: u32,
-    /// Columns of a warp.
-    pub warp_n: u32,
     /// k tiles in shared memory.
     pub stages: u32,
+    /// Blocks on a multiprocessor.
+    pub blocks_per_sm: u32,
 }
 
 impl MmaTile {
+    /// Rows and columns of a warp.
+    pub const WARP: u32 = 64;
+
     /// Threads of a block.
     pub const fn threads(&self) -> u32 {
-        self.m / self.warp_m * (self.n / self.warp_n) * WARP
+        self.m / Self::WARP * (self.n / Self::WARP) * WARP
+    }
+
+    /// Bytes of a row of A in a stage.
+    pub const fn a_row(&self) -> u32 {
+        self.k * 2
+    }
+
+    /// Bytes of a row of B in a stage.
+    pub const fn b_row(&self) -> u32 {
+        self.n * 2
     }
 
     /// Bytes of A's part of a stage.
@@ -536,9 +547,22 @@ pub const MMA: MmaTile = MmaTile {
     m: 128,
     n: 256,
     k: 32,
-    warp_m: 64,
-    warp_n: 64,
     stages: 4,
+    blocks_per_sm: 1,
+};
+
+/// Fewer barriers.
+pub const MMA_DEEP: MmaTile = MmaTile {
+    k: 64,
+    stages: 3,
+    ..MMA
+};
+
+/// Two blocks that hide each other's barriers.
+pub const MMA_TWO: MmaTile = MmaTile {
+    n: 128,
+    blocks_per_sm: 2,
+    ..MMA
 };
 
 /// Threads of a block of the operand fills and the L2 sweep.
@@ -653,7 +677,11 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_middle", TENSOR_MIDDLE),
     entry("gemm_bf16_mma", MMA.threads(), 1, false),
     entry("gemm_bf16_mma_any", MMA.threads(), 1, false),
+    entry("gemm_bf16_mma_deep", MMA_DEEP.threads(), 1, false),
     entry("gemm_bf16_mma_even", MMA.threads(), 1, false),
+    entry("gemm_bf16_mma_spread", MMA.threads(), 1, false),
+    entry("gemm_bf16_mma_two", MMA_TWO.threads(), 2, false),
+    entry("gemm_bf16_mma_two_spread", MMA_TWO.threads(), 2, false),
     tensor_entry("gemm_bf16_one_stage", ONE_STAGE),
     tensor_entry("gemm_bf16_pipelined", PIPELINED),
     tensor_entry("gemm_bf16_small", TENSOR_SMALL),

@@ -15,8 +15,24 @@ use gpu_kernels::params::{
 const WGMMA: ComputeCapability = ComputeCapability::new(9, 0);
 
 /// The ladder of bfloat16 products.
-pub const BF16: [Variant; 9] = [
+pub const BF16: [Variant; 13] = [
     mma::VARIANT,
+    Variant {
+        name: "mma-deep",
+        summary: "experiment",
+    },
+    Variant {
+        name: "mma-spread",
+        summary: "experiment",
+    },
+    Variant {
+        name: "mma-two",
+        summary: "experiment",
+    },
+    Variant {
+        name: "mma-two-spread",
+        summary: "experiment",
+    },
     Variant {
         name: "wgmma",
         summary: "128 x 128 tiles on tensor cores; bulk copies and products take turns",

@@ -1,30 +1,31 @@
 //! From global memory to a stage in shared memory.
 
-use super::{A_ROW, B_ROW, Operands};
+use super::{Operands, Shape};
 use crate::gemm::walk::Place;
 use crate::gpu::thread;
-use crate::params::MMA;
 use crate::ptx::special::opaque;
 use crate::ptx::{copy_async, shared};
+use core::marker::PhantomData;
 
 /// Bytes of a chunk, the unit of the swizzle and of `ldmatrix`.
 const CHUNK: u32 = 16;
 
-/// Place of chunk `chunk` of row `row` of A's part of a stage: two rows share the 128 bytes of all
-/// banks, and of eight rows no two have the same chunk in the same place.
+/// Place of chunk `chunk` of row `row` of A's part of a stage: of the rows that share the 128 bytes of
+/// all banks, and of eight rows, no two have the same chunk in the same place.
 #[inline(always)]
-pub fn in_a(row: u32, chunk: u32) -> u32 {
-    row * A_ROW + (chunk ^ (row / 2 % 4)) * CHUNK
+pub fn in_a<T: Shape>(row: u32, chunk: u32) -> u32 {
+    let chunks = T::TILE.a_row() / CHUNK;
+    row * T::TILE.a_row() + (chunk ^ (row / (8 / chunks) % chunks)) * CHUNK
 }
 
 /// Place of chunk `chunk` of row `row` of B's part of a stage.
 #[inline(always)]
-pub fn in_b(row: u32, chunk: u32) -> u32 {
-    MMA.a_bytes() + row * B_ROW + (chunk ^ (row % 8)) * CHUNK
+pub fn in_b<T: Shape>(row: u32, chunk: u32) -> u32 {
+    T::TILE.a_bytes() + row * T::TILE.b_row() + (chunk ^ (row % 8)) * CHUNK
 }
 
 /// Copies the k tiles of one tile of C, one after the other, `UNIT` elements at a time.
-pub struct Copier<const UNIT: u32> {
+pub struct Copier<T, const UNIT: u32> {
     /// This thread's first element of the next k tile of A and of B.
     a: *const u16,
     b: *const u16,
@@ -38,15 +39,19 @@ pub struct Copier<const UNIT: u32> {
     rows: u32,
     depth: i32,
     column_exists: bool,
+    shape: PhantomData<T>,
 }
 
-impl<const UNIT: u32> Copier<UNIT> {
+impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
     /// Threads on a row of A, and of B.
-    const A_LANES: u32 = MMA.k / UNIT;
-    const B_LANES: u32 = MMA.n / UNIT;
+    const A_LANES: u32 = T::TILE.k / UNIT;
+    const B_LANES: u32 = T::TILE.n / UNIT;
     /// Rows of all threads together.
-    const A_ROWS: u32 = MMA.threads() / Self::A_LANES;
-    const B_ROWS: u32 = MMA.threads() / Self::B_LANES;
+    const A_ROWS: u32 = T::TILE.threads() / Self::A_LANES;
+    const B_ROWS: u32 = T::TILE.threads() / Self::B_LANES;
+    /// Copies of a thread from a k tile of A, and of B.
+    const A_PASSES: u32 = T::TILE.m / Self::A_ROWS;
+    const B_PASSES: u32 = T::TILE.k / Self::B_ROWS;
 
     /// Row and column of this thread's first element in a k tile of A.
     #[inline(always)]
@@ -71,11 +76,16 @@ impl<const UNIT: u32> Copier<UNIT> {
         }
     }
 
-    /// Waits until at most `PENDING` groups are under way.
+    /// Waits until at most `pending` groups, 0 to 3, are under way.
     #[inline(always)]
-    pub fn wait<const PENDING: u32>() {
+    pub fn wait_for(pending: u32) {
         if UNIT != 1 {
-            copy_async::wait::<PENDING>();
+            match pending {
+                0 => copy_async::wait::<0>(),
+                1 => copy_async::wait::<1>(),
+                2 => copy_async::wait::<2>(),
+                _ => copy_async::wait::<3>(),
+            }
         }
     }
 
@@ -101,42 +111,46 @@ impl<const UNIT: u32> Copier<UNIT> {
             rows: operands.m.saturating_sub(row),
             depth: operands.k as i32,
             column_exists: column < operands.n,
+            shape: PhantomData,
         }
     }
 
-    /// Starts to copy the next k tile to a stage; zeros where A and B have no elements.
+    /// Starts part `part` of `parts` of the copies of the next k tile to a stage, one part after the
+    /// other; zeros where A and B have no elements.
     ///
     /// # Safety
     /// Nothing accesses the stage until the copies have been waited for.
     #[inline(always)]
-    pub unsafe fn start(&mut self, stage: u32) {
-        let base = self.base + stage * MMA.stage_bytes();
+    pub unsafe fn start(&mut self, stage: u32, part: u32, parts: u32) {
+        let base = self.base + stage * T::TILE.stage_bytes();
         let ((a_row, a_column), (b_row, b_column)) = (Self::a_first(), Self::b_first());
         let column_exists = (a_column as i32) < self.depth;
-        let mut pass = 0;
-        let passes = Self::passes(MMA.m / Self::A_ROWS);
+        let mut pass = Self::A_PASSES * part / parts;
+        let passes = Self::passes(Self::A_PASSES * (part + 1) / parts);
         while pass < passes {
             let down = pass * Self::A_ROWS;
             let from = self.a.wrapping_add(down as usize * self.k as usize);
-            let at = in_a(a_row + down, a_column * 2 / CHUNK) + a_column * 2 % CHUNK;
+            let at = in_a::<T>(a_row + down, a_column * 2 / CHUNK) + a_column * 2 % CHUNK;
             // SAFETY: inside A where the element exists, inside the stage in any case.
             unsafe { copy::<UNIT>(base + at, from, column_exists && down < self.rows) };
             pass += 1;
         }
-        let mut pass = 0;
-        let passes = Self::passes(MMA.k / Self::B_ROWS);
+        let mut pass = Self::B_PASSES * part / parts;
+        let passes = Self::passes(Self::B_PASSES * (part + 1) / parts);
         while pass < passes {
             let down = pass * Self::B_ROWS;
             let from = self.b.wrapping_add(down as usize * self.n as usize);
-            let at = in_b(b_row + down, b_column * 2 / CHUNK) + b_column * 2 % CHUNK;
+            let at = in_b::<T>(b_row + down, b_column * 2 / CHUNK) + b_column * 2 % CHUNK;
             let exists = self.column_exists && ((b_row + down) as i32) < self.depth;
             // SAFETY: as for A.
             unsafe { copy::<UNIT>(base + at, from, exists) };
             pass += 1;
         }
-        self.a = self.a.wrapping_add(MMA.k as usize);
-        self.b = self.b.wrapping_add(MMA.k as usize * self.n as usize);
-        self.depth -= MMA.k as i32;
+        if part + 1 == parts {
+            self.a = self.a.wrapping_add(T::TILE.k as usize);
+            self.b = self.b.wrapping_add(T::TILE.k as usize * self.n as usize);
+            self.depth -= T::TILE.k as i32;
+        }
     }
 }
 

@@ -17,17 +17,17 @@ mod output;
 
 use super::walk::{Place, Walk};
 use crate::gpu::thread;
-use crate::params::MMA;
+use crate::params::{MMA, MMA_DEEP, MMA_TWO, MmaTile};
 use crate::ptx::shared;
 use copy::Copier;
-use fragment::{Reader, Sums};
+use fragment::{DEPTH, Reader, Sums};
 
-/// Bytes of a row of A in a stage.
-const A_ROW: u32 = MMA.k * 2;
-/// Bytes of a row of B in a stage.
-const B_ROW: u32 = MMA.n * 2;
-/// Copies under way while a k tile is multiplied.
-const AHEAD: u32 = MMA.stages - 2;
+/// The shape of a tile.
+trait Shape {
+    const TILE: MmaTile;
+    const PARTS: u32;
+    const COPIES_FIRST: bool;
+}
 
 /// The operands of a launch: A is m x k, B k x n, C m x n, all row-major; the `batch` matrices of
 /// each lie one behind the other.
@@ -50,53 +50,98 @@ struct Operands {
 /// The operands are those of the launch, whose blocks have [`MMA`]'s threads and shared memory; the
 /// place lies inside C.
 #[inline(always)]
-unsafe fn compute<const UNIT: u32>(operands: Operands, place: Place) {
+unsafe fn compute<T: Shape, const UNIT: u32>(operands: Operands, place: Place) {
+    let MmaTile { stages, k, .. } = T::TILE;
+    let slices = k / DEPTH;
     let base = shared::dynamic_base();
-    let tiles = operands.k.div_ceil(MMA.k);
-    let mut copier = Copier::<UNIT>::new(&operands, place, base);
+    let tiles = operands.k.div_ceil(k);
+    let mut copier = Copier::<T, UNIT>::new(&operands, place, base);
     let mut filled = 0;
-    while filled < MMA.stages {
+    while filled + 1 < stages {
         // SAFETY: the stage is not used yet.
-        unsafe { copier.start(filled) };
-        Copier::<UNIT>::commit();
+        unsafe { copier.start(filled, 0, 1) };
+        Copier::<T, UNIT>::commit();
         filled += 1;
     }
-    Copier::<UNIT>::wait::<{ AHEAD + 1 }>();
+    // Stage of the k tile that is multiplied, of the one behind it, and of the one before it.
+    let mut stage = 0;
+    let mut free = stages - 1;
+    if T::PARTS == 1 {
+        unsafe { copier.start(filled, 0, 1) };
+        Copier::<T, UNIT>::commit();
+        Copier::<T, UNIT>::wait_for(stages - 1);
+    } else {
+        // SAFETY: as above.
+        unsafe { copier.start(free, 0, T::PARTS) };
+        Copier::<T, UNIT>::wait_for(stages - 2);
+    }
     thread::sync_threads();
-    let reader = Reader::new(base);
+    let reader = Reader::new::<T>(base);
     let mut sums = Sums::zero();
     // SAFETY: the first k tile is complete, for all threads.
-    let mut fragments = unsafe { reader.load(0, 0) };
-    let mut stage = 0;
+    let mut fragments = unsafe { reader.load::<T>(0, 0) };
     let mut tile = 0;
     while tile < tiles {
-        let following = if stage + 1 == MMA.stages { 0 } else { stage + 1 };
-        // SAFETY: this k tile is complete since the barrier before.
-        let second = unsafe { reader.load(stage, 1) };
-        sums.multiply(&fragments);
-        Copier::<UNIT>::wait::<AHEAD>();
-        // The next k tile is complete, and nobody reads this one any more.
-        thread::sync_threads();
-        // SAFETY: as said; past the last k tile zeros are copied, and what is read is not used.
-        unsafe {
-            copier.start(stage);
-            Copier::<UNIT>::commit();
-            fragments = reader.load(following, 0);
+        let following = if stage + 1 == stages { 0 } else { stage + 1 };
+        let mut slice = 0;
+        while slice < slices {
+            let next;
+            // SAFETY: this k tile is complete since the barrier before, the next since this one,
+            // behind which nobody reads this one any more. Past the last k tile zeros are copied,
+            // and what is read is not used.
+            unsafe {
+                if slice + 1 < slices {
+                    next = reader.load::<T>(stage, slice + 1);
+                    if slice + 1 < T::PARTS {
+                        copier.start(free, slice + 1, T::PARTS);
+                    }
+                    if T::PARTS > 1 && slice + 2 == T::PARTS {
+                        Copier::<T, UNIT>::commit();
+                    }
+                } else {
+                    Copier::<T, UNIT>::wait_for(stages - 2);
+                    thread::sync_threads();
+                    free = stage;
+                    if T::COPIES_FIRST {
+                        copier.start(free, 0, T::PARTS);
+                        if T::PARTS == 1 {
+                            Copier::<T, UNIT>::commit();
+                        }
+                    }
+                    next = reader.load::<T>(following, 0);
+                    if !T::COPIES_FIRST {
+                        copier.start(free, 0, T::PARTS);
+                        if T::PARTS == 1 {
+                            Copier::<T, UNIT>::commit();
+                        }
+                    }
+                }
+            }
+            sums.multiply(&fragments);
+            fragments = next;
+            slice += 1;
         }
-        sums.multiply(&second);
         stage = following;
         tile += 1;
     }
     // No copy outlives the block.
-    Copier::<UNIT>::wait::<0>();
+    Copier::<T, UNIT>::wait_for(0);
     // SAFETY: C is the launch's.
-    unsafe { output::write::<UNIT>(&operands, &sums, place) };
+    unsafe { output::write::<T, UNIT>(&operands, &sums, place) };
 }
 
 /// Defines the kernel of a unit of copies.
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $name:ident, $unit:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $shape:ident = $tile:ident, $unit:literal, $parts:literal, $first:literal;)*) => {
         $(
+            struct $shape;
+
+            impl Shape for $shape {
+                const TILE: MmaTile = $tile;
+                const PARTS: u32 = $parts;
+                const COPIES_FIRST: bool = $first;
+            }
+
             kernel! {
                 $(#[$doc])*
                 ///
@@ -105,7 +150,7 @@ macro_rules! kernels {
                 /// [`MMA`]'s shape of every matrix, with its threads and shared memory.
                 pub unsafe fn $name(a: *const u16, b: *const u16, c: *mut u8, m: u32, n: u32,
                     k: u32, batch: u32, flags: u32) {
-                    let mut walk = Walk::new([m, n, batch], [MMA.m, MMA.n],
+                    let mut walk = Walk::new([m, n, batch], [$tile.m, $tile.n],
                         thread::block_idx_x(), thread::grid_dim_x());
                     if let Some(place) = walk.next() {
                         let matrix = place.matrix as usize;
@@ -124,7 +169,7 @@ macro_rules! kernels {
                             }
                         };
                         // SAFETY: as the caller vouches.
-                        unsafe { compute::<$unit>(operands, place) }
+                        unsafe { compute::<$shape, $unit>(operands, place) }
                     }
                 }
             }
@@ -134,9 +179,17 @@ macro_rules! kernels {
 
 kernels! {
     /// Rows of whole 16-byte units.
-    gemm_bf16_mma, 8;
+    gemm_bf16_mma: Whole = MMA, 8, 1, true;
     /// Rows of any length.
-    gemm_bf16_mma_any, 1;
+    gemm_bf16_mma_any: Any = MMA, 1, 1, true;
+    /// Fewer barriers.
+    gemm_bf16_mma_deep: Deep = MMA_DEEP, 8, 4, false;
     /// Rows of an even number of elements.
-    gemm_bf16_mma_even, 2;
+    gemm_bf16_mma_even: Even = MMA, 2, 1, true;
+    /// Spread.
+    gemm_bf16_mma_spread: Spread = MMA, 8, 2, false;
+    /// Two blocks.
+    gemm_bf16_mma_two: Two = MMA_TWO, 8, 1, true;
+    /// Two blocks.
+    gemm_bf16_mma_two_spread: TwoSpread = MMA_TWO, 8, 2, false;
 }

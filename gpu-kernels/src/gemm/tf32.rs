@@ -116,12 +116,12 @@ unsafe fn copy(products: &Products, ring: Ring, mut walk: Walk) {
 /// All threads of the block's multiplying warpgroups call it.
 #[inline(always)]
 unsafe fn multiply(products: &Products, ring: Ring, mut walk: Walk, index: u32) {
-    let (warpgroup, thread) = (index / 128, index % 128);
     let depth = depth(products);
     let reader = Reader::new(index, products.k);
     let (mut first, mut second) = (Half::zero(), Half::zero());
     let mut stage = Stage::FIRST;
     while let Some(place) = walk.next() {
+        prefetch(products, place, index);
         let mut sums = Sums256::zero();
         let mut left = depth;
         let mut last = stage;
@@ -136,7 +136,7 @@ unsafe fn multiply(products: &Products, ring: Ring, mut walk: Walk, index: u32) 
                 wgmma::wait::<1>();
                 // The products of the second half before are complete.
                 if left < depth {
-                    give_back(ring, last, thread);
+                    give_back(ring, last, index);
                 }
                 reader.load(&mut second, ring.rows::<Transposed>(stage), 1);
                 second.multiply(&mut sums, a, 1);
@@ -152,12 +152,13 @@ unsafe fn multiply(products: &Products, ring: Ring, mut walk: Walk, index: u32) 
                 reader.load(&mut first, ring.rows::<Transposed>(stage), 0);
             }
             wgmma::wait::<0>();
-            give_back(ring, last, thread);
-            let place = Place {
-                column: place.column + warpgroup * 64,
-                ..place
-            };
-            write(products, &sums, place, thread);
+            give_back(ring, last, index);
+            let own = Own::new(products, place, index);
+            if products.n.is_multiple_of(2) {
+                own.write_all::<true>(&sums);
+            } else {
+                own.write_all::<false>(&sums);
+            }
         }
     }
 }
@@ -168,8 +169,8 @@ unsafe fn multiply(products: &Products, ring: Ring, mut walk: Walk, index: u32) 
 /// # Safety
 /// The warp's loads from the stage, and the products that read it, are complete.
 #[inline(always)]
-unsafe fn give_back(ring: Ring, stage: Stage, thread: u32) {
-    if thread % WARP == 0 {
+unsafe fn give_back(ring: Ring, stage: Stage, index: u32) {
+    if index % WARP == 0 {
         // SAFETY: the barrier is made.
         unsafe { mbarrier::arrive(ring.empty::<Transposed>(stage)) };
     }
@@ -258,32 +259,6 @@ fn own_column(index: u32) -> u32 {
     warp / 2 * PANEL_COLUMNS + unit * 4 + row % 2 * 2
 }
 
-/// Writes the sums of a warpgroup's 64 columns of C, which start at `place`.
-///
-/// # Safety
-/// The whole warpgroup calls it; the products are complete.
-#[inline(always)]
-unsafe fn write(products: &Products, sums: &Sums256, place: Place, thread: u32) {
-    let column = place.column + own_column(thread);
-    let row = place.row + 2 * (thread % 4);
-    let at = element(products, place.matrix, row, column);
-    let own = Own {
-        c: products.c.cast::<f32>().wrapping_add(at),
-        rows: products.m.saturating_sub(row),
-        columns: products.n.saturating_sub(column),
-        pitch: products.n as usize,
-        reads: products.flags & READS_C != 0,
-    };
-    // SAFETY: as the caller vouches.
-    unsafe {
-        if products.n.is_multiple_of(2) {
-            own.write_pairs(sums);
-        } else {
-            own.write_elements(sums);
-        }
-    }
-}
-
 /// A thread's part of C: a pair of columns of rows 0, 1, 8, 9, 16, 17, … from its first on.
 struct Own {
     c: *mut f32,
@@ -294,9 +269,30 @@ struct Own {
     reads: bool,
 }
 
+/// Pairs of C that are read together.
+const TOGETHER: u32 = 8;
+
+/// What is added to them.
+type Old = [[f32; 2]; TOGETHER as usize];
+
 impl Own {
-    /// Pairs of a thread.
-    const PAIRS: u32 = Sums256::COLUMNS / 4;
+    /// Groups of a thread's pairs.
+    const GROUPS: u32 = Sums256::COLUMNS / 4 / TOGETHER;
+
+    /// Of thread `index` of the block in the tile at `place`.
+    #[inline(always)]
+    fn new(products: &Products, place: Place, index: u32) -> Self {
+        let column = place.column + own_column(index);
+        let row = place.row + 2 * (index % 4);
+        let at = element(products, place.matrix, row, column);
+        Own {
+            c: products.c.cast::<f32>().wrapping_add(at),
+            rows: products.m.saturating_sub(row),
+            columns: products.n.saturating_sub(column),
+            pitch: products.n as usize,
+            reads: products.flags & READS_C != 0,
+        }
+    }
 
     /// Row of pair `i`.
     #[inline(always)]
@@ -304,66 +300,105 @@ impl Own {
         8 * (i / 2) + i % 2
     }
 
-    /// The sums of pair `i`.
+    /// Address of pair `i` of group `group`, and how many elements of it exist.
     #[inline(always)]
-    fn pair(sums: &Sums256, i: u32) -> [f32; 2] {
-        let (four, part) = (sums.columns((i / 2) as usize), (i % 2) as usize);
-        [four[part], four[part + 2]]
+    fn pair(&self, group: u32, i: u32) -> (*mut f32, u32) {
+        let row = Self::row(group * TOGETHER + i);
+        let at = self.c.wrapping_add(row as usize * self.pitch);
+        (at, if row < self.rows { self.columns } else { 0 })
     }
 
-    /// Writes pairs, which are aligned because rows have an even number of elements. What is added to
-    /// several of them is asked for together.
+    /// Reads a group, if the launch reads C. With `EVEN` rows have an even number of elements, so that
+    /// pairs are aligned.
     ///
     /// # Safety
-    /// The products are complete; nobody else writes the elements.
+    /// C is as the launch says; nobody else writes the elements.
     #[inline(always)]
-    unsafe fn write_pairs(&self, sums: &Sums256) {
-        /// Pairs whose part of C is asked for together.
-        const AHEAD: u32 = 8;
-        if self.columns == 0 {
-            return;
+    unsafe fn read<const EVEN: bool>(&self, group: u32) -> Old {
+        let mut old = [[0.0; 2]; TOGETHER as usize];
+        if !self.reads {
+            return old;
         }
-        let mut c = self.c;
-        for group in 0..Self::PAIRS / AHEAD {
-            let first = group * AHEAD;
-            let mut old = [[0.0; 2]; AHEAD as usize];
-            for i in 0..AHEAD {
-                if self.reads && Self::row(first + i) < self.rows {
-                    let from = c.wrapping_add(Self::row(i) as usize * self.pitch);
-                    // SAFETY: a pair inside C.
-                    old[i as usize] = unsafe { global::load_v2(from) };
+        for i in 0..TOGETHER {
+            let (from, exist) = self.pair(group, i);
+            let old = &mut old[i as usize];
+            // SAFETY: elements of C.
+            unsafe {
+                if EVEN && exist > 0 {
+                    *old = global::load_v2(from);
+                }
+                if !EVEN && exist > 0 {
+                    old[0] = *from;
+                }
+                if !EVEN && exist > 1 {
+                    old[1] = *from.wrapping_add(1);
                 }
             }
-            for i in 0..AHEAD {
-                if Self::row(first + i) < self.rows {
-                    let to = c.wrapping_add(Self::row(i) as usize * self.pitch);
-                    let [x, y] = Self::pair(sums, first + i);
-                    let [old_x, old_y] = old[i as usize];
-                    // SAFETY: as above.
-                    unsafe { global::store_v2(to, [x + old_x, y + old_y]) };
+        }
+        old
+    }
+
+    /// Writes a group of the sums, `old` added.
+    ///
+    /// # Safety
+    /// As for [`Own::read`]; the products are complete.
+    #[inline(always)]
+    unsafe fn write<const EVEN: bool>(&self, group: u32, sums: &Sums256, old: &Old) {
+        for i in 0..TOGETHER {
+            let (to, exist) = self.pair(group, i);
+            let four = sums.columns(((group * TOGETHER + i) / 2) as usize);
+            let (part, [x, y]) = ((i % 2) as usize, old[i as usize]);
+            let pair = [four[part] + x, four[part + 2] + y];
+            // SAFETY: elements of C.
+            unsafe {
+                if EVEN && exist > 0 {
+                    global::store_v2(to, pair);
+                }
+                if !EVEN && exist > 0 {
+                    *to = pair[0];
+                }
+                if !EVEN && exist > 1 {
+                    *to.wrapping_add(1) = pair[1];
                 }
             }
-            c = c.wrapping_add(Self::row(AHEAD) as usize * self.pitch);
         }
     }
 
-    /// Writes elements one by one.
+    /// Writes all sums; a group of C is read while the one before is written.
     ///
     /// # Safety
-    /// As for [`Own::write_pairs`].
+    /// As for [`Own::write`].
     #[inline(always)]
-    unsafe fn write_elements(&self, sums: &Sums256) {
-        for i in 0..Self::PAIRS {
-            let pair = Self::pair(sums, i);
-            for side in 0..2 {
-                if Self::row(i) < self.rows && side < self.columns {
-                    let at = Self::row(i) as usize * self.pitch + side as usize;
-                    let to = self.c.wrapping_add(at);
-                    let sum = pair[side as usize];
-                    // SAFETY: the element lies inside C.
-                    unsafe { *to = if self.reads { sum + *to } else { sum } };
-                }
+    unsafe fn write_all<const EVEN: bool>(&self, sums: &Sums256) {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            let mut old = self.read::<EVEN>(0);
+            for group in 0..Self::GROUPS {
+                let next = match group + 1 < Self::GROUPS {
+                    true => self.read::<EVEN>(group + 1),
+                    false => old,
+                };
+                self.write::<EVEN>(group, sums, &old);
+                old = next;
             }
+        }
+    }
+}
+
+/// Asks for the lines of C that the tile at `place` is added to: when its products are complete they
+/// are in the L2.
+#[inline(always)]
+fn prefetch(products: &Products, place: Place, index: u32) {
+    if products.flags & READS_C == 0 {
+        return;
+    }
+    let row = place.row + index;
+    for panel in 0..Transposed::TILE.m() / PANEL_COLUMNS {
+        let column = place.column + panel * PANEL_COLUMNS;
+        if row < products.m && column < products.n {
+            let at = element(products, place.matrix, row, column);
+            // SAFETY: an element of C.
+            unsafe { global::prefetch_l2(products.c.cast::<f32>().wrapping_add(at)) };
         }
     }
 }

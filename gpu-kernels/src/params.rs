@@ -409,6 +409,11 @@ impl TensorTile {
         self.a_bytes() + self.b_bytes()
     }
 
+    /// Panels of C, for each of the warpgroups that multiply, that fit where a stage has B.
+    pub const fn panels_in_stage(&self) -> u32 {
+        self.b_bytes() / (self.consumers * PANEL_BYTES)
+    }
+
     /// Where the barriers start, from the start of shared memory.
     pub const fn barriers_offset(&self) -> u32 {
         self.stages * self.stage_bytes() + self.consumers * self.staged * PANEL_BYTES

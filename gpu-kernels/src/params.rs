@@ -541,9 +541,9 @@ impl MmaTile {
         self.a_bytes() + self.n * self.k * 2
     }
 
-    /// Dynamic shared memory of a block.
+    /// Dynamic shared memory of a block: the stages, and a barrier.
     pub const fn shared_bytes(&self) -> u32 {
-        self.stages * self.stage_bytes()
+        self.stages * self.stage_bytes() + 8
     }
 }
 
@@ -560,13 +560,6 @@ pub const MMA: MmaTile = MmaTile {
 pub const MMA_DEEP: MmaTile = MmaTile {
     k: 64,
     stages: 3,
-    ..MMA
-};
-
-/// Two blocks that hide each other's barriers.
-pub const MMA_TWO: MmaTile = MmaTile {
-    n: 128,
-    blocks_per_sm: 2,
     ..MMA
 };
 
@@ -684,9 +677,7 @@ pub const ENTRIES: &[Entry] = &[
     entry("gemm_bf16_mma_any", MMA.threads(), 1, false),
     entry("gemm_bf16_mma_deep", MMA_DEEP.threads(), 1, false),
     entry("gemm_bf16_mma_even", MMA.threads(), 1, false),
-    entry("gemm_bf16_mma_spread", MMA.threads(), 1, false),
-    entry("gemm_bf16_mma_two", MMA_TWO.threads(), 2, false),
-    entry("gemm_bf16_mma_two_spread", MMA_TWO.threads(), 2, false),
+    entry("gemm_bf16_mma_split", MMA.threads(), 1, false),
     tensor_entry("gemm_bf16_one_stage", ONE_STAGE),
     tensor_entry("gemm_bf16_pipelined", PIPELINED),
     tensor_entry("gemm_bf16_small", TENSOR_SMALL),

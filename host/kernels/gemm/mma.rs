@@ -3,7 +3,7 @@
 use super::layout::word;
 use crate::device::Element;
 use crate::kernels::{Argument, Launch, Problem, Surplus, Variant, stream};
-use gpu_kernels::params::{MMA, MMA_DEEP, MMA_TWO, MmaTile, OUT_F32, READS_C};
+use gpu_kernels::params::{MMA, MMA_DEEP, MmaTile, OUT_F32, READS_C};
 
 /// The variant.
 pub(super) const VARIANT: Variant = Variant {
@@ -30,9 +30,7 @@ fn shape(problem: &Problem) -> (&'static str, MmaTile) {
     }
     match problem.variant {
         "mma-deep" => ("gemm_bf16_mma_deep", MMA_DEEP),
-        "mma-spread" => ("gemm_bf16_mma_spread", MMA),
-        "mma-two" => ("gemm_bf16_mma_two", MMA_TWO),
-        "mma-two-spread" => ("gemm_bf16_mma_two_spread", MMA_TWO),
+        "mma-split" => ("gemm_bf16_mma_split", MMA),
         _ => (entry, MMA),
     }
 }

@@ -15,22 +15,14 @@ use gpu_kernels::params::{
 const WGMMA: ComputeCapability = ComputeCapability::new(9, 0);
 
 /// The ladder of bfloat16 products.
-pub const BF16: [Variant; 13] = [
+pub const BF16: [Variant; 11] = [
     mma::VARIANT,
     Variant {
         name: "mma-deep",
         summary: "experiment",
     },
     Variant {
-        name: "mma-spread",
-        summary: "experiment",
-    },
-    Variant {
-        name: "mma-two",
-        summary: "experiment",
-    },
-    Variant {
-        name: "mma-two-spread",
+        name: "mma-split",
         summary: "experiment",
     },
     Variant {

@@ -25,6 +25,9 @@ pub fn in_b<T: Shape>(row: u32, chunk: u32) -> u32 {
 }
 
 /// Copies the k tiles of one tile of C, one after the other, `UNIT` elements at a time.
+///
+/// Where the tile reaches past the edges of C, the last row of A and the last columns of B are copied
+/// again: what is computed from them is not written.
 pub struct Copier<T, const UNIT: u32> {
     /// This thread's first element of the next k tile of A and of B.
     a: *const u16,
@@ -34,11 +37,10 @@ pub struct Copier<T, const UNIT: u32> {
     n: u32,
     /// Shared memory.
     base: u32,
-    /// Rows of A from this thread's first on, elements of A's row from its first on, and whether
-    /// its column of B exists.
+    /// Rows of A behind this thread's first.
     rows: u32,
+    /// Elements of k from the next k tile on.
     depth: i32,
-    column_exists: bool,
     shape: PhantomData<T>,
 }
 
@@ -49,9 +51,6 @@ impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
     /// Rows of all threads together.
     const A_ROWS: u32 = T::TILE.threads() / Self::A_LANES;
     const B_ROWS: u32 = T::TILE.threads() / Self::B_LANES;
-    /// Copies of a thread from a k tile of A, and of B.
-    const A_PASSES: u32 = T::TILE.m / Self::A_ROWS;
-    const B_PASSES: u32 = T::TILE.k / Self::B_ROWS;
 
     /// Row and column of this thread's first element in a k tile of A.
     #[inline(always)]
@@ -100,7 +99,9 @@ impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
     #[inline(always)]
     pub fn new(operands: &Operands, place: Place, base: u32) -> Self {
         let ((a_row, a_column), (b_row, b_column)) = (Self::a_first(), Self::b_first());
-        let (row, column) = (place.row + a_row, place.column + b_column);
+        let last = operands.m - 1;
+        let row = (place.row + a_row).min(last);
+        let column = (place.column + b_column).min(operands.n - UNIT);
         let (n, k) = (operands.n as usize, operands.k as usize);
         Copier {
             a: operands.a.wrapping_add(row as usize * k + a_column as usize),
@@ -108,48 +109,62 @@ impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
             k: operands.k,
             n: operands.n,
             base,
-            rows: operands.m.saturating_sub(row),
+            rows: last - row,
             depth: operands.k as i32,
-            column_exists: column < operands.n,
             shape: PhantomData,
         }
     }
 
-    /// Starts part `part` of `parts` of the copies of the next k tile to a stage, one part after the
-    /// other; zeros where A and B have no elements.
+    /// Starts to copy the next k tile, if there is one, to a stage; zeros where k ends in it.
     ///
     /// # Safety
     /// Nothing accesses the stage until the copies have been waited for.
     #[inline(always)]
-    pub unsafe fn start(&mut self, stage: u32, part: u32, parts: u32) {
+    pub unsafe fn start(&mut self, stage: u32) {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            if UNIT == 8 && self.depth >= T::TILE.k as i32 {
+                self.start_all::<true>(stage);
+            } else if UNIT != 8 || self.depth > 0 {
+                self.start_all::<false>(stage);
+            }
+        }
+        self.a = self.a.wrapping_add(T::TILE.k as usize);
+        self.b = self.b.wrapping_add(T::TILE.k as usize * self.n as usize);
+        self.depth -= T::TILE.k as i32;
+    }
+
+    /// Starts to copy a k tile, which is `WHOLE` or ends early.
+    ///
+    /// # Safety
+    /// As for [`Copier::start`].
+    #[inline(always)]
+    unsafe fn start_all<const WHOLE: bool>(&self, stage: u32) {
         let base = self.base + stage * T::TILE.stage_bytes();
         let ((a_row, a_column), (b_row, b_column)) = (Self::a_first(), Self::b_first());
-        let column_exists = (a_column as i32) < self.depth;
-        let mut pass = Self::A_PASSES * part / parts;
-        let passes = Self::passes(Self::A_PASSES * (part + 1) / parts);
+        let mut pass = 0;
+        let passes = Self::passes(T::TILE.m / Self::A_ROWS);
         while pass < passes {
             let down = pass * Self::A_ROWS;
-            let from = self.a.wrapping_add(down as usize * self.k as usize);
+            let row = if UNIT == 8 { down.min(self.rows) } else { down };
+            let from = self.a.wrapping_add(row as usize * self.k as usize);
             let at = in_a::<T>(a_row + down, a_column * 2 / CHUNK) + a_column * 2 % CHUNK;
+            let exists = WHOLE || (a_column as i32) < self.depth;
+            let exists = exists && (UNIT == 8 || down <= self.rows);
             // SAFETY: inside A where the element exists, inside the stage in any case.
-            unsafe { copy::<UNIT>(base + at, from, column_exists && down < self.rows) };
+            unsafe { copy::<UNIT>(base + at, from, exists) };
             pass += 1;
         }
-        let mut pass = Self::B_PASSES * part / parts;
-        let passes = Self::passes(Self::B_PASSES * (part + 1) / parts);
+        let mut pass = 0;
+        let passes = Self::passes(T::TILE.k / Self::B_ROWS);
         while pass < passes {
             let down = pass * Self::B_ROWS;
             let from = self.b.wrapping_add(down as usize * self.n as usize);
             let at = in_b::<T>(b_row + down, b_column * 2 / CHUNK) + b_column * 2 % CHUNK;
-            let exists = self.column_exists && ((b_row + down) as i32) < self.depth;
+            let exists = WHOLE || ((b_row + down) as i32) < self.depth;
             // SAFETY: as for A.
             unsafe { copy::<UNIT>(base + at, from, exists) };
             pass += 1;
-        }
-        if part + 1 == parts {
-            self.a = self.a.wrapping_add(T::TILE.k as usize);
-            self.b = self.b.wrapping_add(T::TILE.k as usize * self.n as usize);
-            self.depth -= T::TILE.k as i32;
         }
     }
 }

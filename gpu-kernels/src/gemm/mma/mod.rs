@@ -17,7 +17,7 @@ mod output;
 
 use super::walk::{Place, Walk};
 use crate::gpu::thread;
-use crate::params::{MMA, MMA_DEEP, MMA_TWO, MmaTile};
+use crate::params::{MMA, MMA_DEEP, MmaTile};
 use crate::ptx::shared;
 use copy::Copier;
 use fragment::{DEPTH, Reader, Sums};
@@ -25,8 +25,7 @@ use fragment::{DEPTH, Reader, Sums};
 /// The shape of a tile.
 trait Shape {
     const TILE: MmaTile;
-    const PARTS: u32;
-    const COPIES_FIRST: bool;
+    const SPLIT: bool;
 }
 
 /// The operands of a launch: A is m x k, B k x n, C m x n, all row-major; the `batch` matrices of
@@ -54,75 +53,65 @@ unsafe fn compute<T: Shape, const UNIT: u32>(operands: Operands, place: Place) {
     let MmaTile { stages, k, .. } = T::TILE;
     let slices = k / DEPTH;
     let base = shared::dynamic_base();
-    let tiles = operands.k.div_ceil(k);
+    let barrier = base + stages * T::TILE.stage_bytes();
     let mut copier = Copier::<T, UNIT>::new(&operands, place, base);
     let mut filled = 0;
-    while filled + 1 < stages {
+    while filled < stages {
         // SAFETY: the stage is not used yet.
-        unsafe { copier.start(filled, 0, 1) };
+        unsafe { copier.start(filled) };
         Copier::<T, UNIT>::commit();
         filled += 1;
     }
-    // Stage of the k tile that is multiplied, of the one behind it, and of the one before it.
-    let mut stage = 0;
-    let mut free = stages - 1;
-    if T::PARTS == 1 {
-        unsafe { copier.start(filled, 0, 1) };
-        Copier::<T, UNIT>::commit();
-        Copier::<T, UNIT>::wait_for(stages - 1);
-    } else {
-        // SAFETY: as above.
-        unsafe { copier.start(free, 0, T::PARTS) };
-        Copier::<T, UNIT>::wait_for(stages - 2);
+    if T::SPLIT && thread::thread_idx_x() == 0 {
+        unsafe { split::init(barrier, T::TILE.threads() / 32) };
     }
+    Copier::<T, UNIT>::wait_for(stages - 1);
     thread::sync_threads();
     let reader = Reader::new::<T>(base);
     let mut sums = Sums::zero();
     // SAFETY: the first k tile is complete, for all threads.
     let mut fragments = unsafe { reader.load::<T>(0, 0) };
-    let mut tile = 0;
-    while tile < tiles {
-        let following = if stage + 1 == stages { 0 } else { stage + 1 };
-        let mut slice = 0;
-        while slice < slices {
-            let next;
-            // SAFETY: this k tile is complete since the barrier before, the next since this one,
-            // behind which nobody reads this one any more. Past the last k tile zeros are copied,
-            // and what is read is not used.
-            unsafe {
-                if slice + 1 < slices {
-                    next = reader.load::<T>(stage, slice + 1);
-                    if slice + 1 < T::PARTS {
-                        copier.start(free, slice + 1, T::PARTS);
-                    }
-                    if T::PARTS > 1 && slice + 2 == T::PARTS {
-                        Copier::<T, UNIT>::commit();
-                    }
-                } else {
+    let mut left = operands.k.div_ceil(k);
+    let turn = if UNIT == 8 { stages } else { crate::ptx::special::opaque(stages) };
+    'tiles: loop {
+        // Each stage in turn: its addresses are constants.
+        let mut stage = 0;
+        while stage < turn {
+            let mut slice = 0;
+            while slice + 1 < slices {
+                // SAFETY: this k tile is complete since the barrier before.
+                let next = unsafe { reader.load::<T>(stage, slice + 1) };
+                if T::SPLIT && slice + 2 == slices {
                     Copier::<T, UNIT>::wait_for(stages - 2);
-                    thread::sync_threads();
-                    free = stage;
-                    if T::COPIES_FIRST {
-                        copier.start(free, 0, T::PARTS);
-                        if T::PARTS == 1 {
-                            Copier::<T, UNIT>::commit();
-                        }
-                    }
-                    next = reader.load::<T>(following, 0);
-                    if !T::COPIES_FIRST {
-                        copier.start(free, 0, T::PARTS);
-                        if T::PARTS == 1 {
-                            Copier::<T, UNIT>::commit();
-                        }
-                    }
+                    let token = unsafe { split::arrive(barrier) };
+                    sums.multiply(&fragments);
+                    unsafe { split::wait(barrier, token) };
+                } else {
+                    sums.multiply(&fragments);
                 }
+                fragments = next;
+                slice += 1;
             }
+            if !T::SPLIT {
+                Copier::<T, UNIT>::wait_for(stages - 2);
+                // The next k tile is complete, and nobody reads this one any more.
+                thread::sync_threads();
+            }
+            // SAFETY: as said; past the last k tile nothing is copied, and what is read is not used.
+            let next = unsafe {
+                let next = reader.load::<T>((stage + 1) % stages, 0);
+                copier.start(stage);
+                Copier::<T, UNIT>::commit();
+                next
+            };
             sums.multiply(&fragments);
             fragments = next;
-            slice += 1;
+            left -= 1;
+            if left == 0 {
+                break 'tiles;
+            }
+            stage += 1;
         }
-        stage = following;
-        tile += 1;
     }
     // No copy outlives the block.
     Copier::<T, UNIT>::wait_for(0);
@@ -130,16 +119,49 @@ unsafe fn compute<T: Shape, const UNIT: u32>(operands: Operands, place: Place) {
     unsafe { output::write::<T, UNIT>(&operands, &sums, place) };
 }
 
+/// A barrier in two halves.
+mod split {
+    use crate::ptx::warp;
+
+    pub unsafe fn init(barrier: u32, arrivals: u32) {
+        unsafe { ptx!("mbarrier.init.shared.b64 [{0}], {1};", in(reg32) barrier, in(reg32) arrivals, options(nostack)) };
+    }
+
+    #[inline(always)]
+    pub unsafe fn arrive(barrier: u32) -> u64 {
+        let mut token = 0u64;
+        warp::sync();
+        if crate::gpu::thread::thread_idx_x() % 32 == 0 {
+            unsafe { ptx!("mbarrier.arrive.shared.b64 {0}, [{1}];", out(reg64) token, in(reg32) barrier, options(nostack)) };
+        }
+        token
+    }
+
+    #[inline(always)]
+    pub unsafe fn wait(barrier: u32, token: u64) {
+        if crate::gpu::thread::thread_idx_x() % 32 == 0 {
+            loop {
+                let mut done = 1u32;
+                unsafe { ptx!("{{ .reg .pred done; mbarrier.test_wait.shared.b64 done, [{1}], {2}; selp.u32 {0}, 1, 0, done; }}",
+                    out(reg32) done, in(reg32) barrier, in(reg64) token, options(nostack)) };
+                if done != 0 {
+                    break;
+                }
+            }
+        }
+        warp::sync();
+    }
+}
+
 /// Defines the kernel of a unit of copies.
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $name:ident: $shape:ident = $tile:ident, $unit:literal, $parts:literal, $first:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $shape:ident = $tile:ident, $unit:literal, $split:literal;)*) => {
         $(
             struct $shape;
 
             impl Shape for $shape {
                 const TILE: MmaTile = $tile;
-                const PARTS: u32 = $parts;
-                const COPIES_FIRST: bool = $first;
+                const SPLIT: bool = $split;
             }
 
             kernel! {
@@ -179,17 +201,13 @@ macro_rules! kernels {
 
 kernels! {
     /// Rows of whole 16-byte units.
-    gemm_bf16_mma: Whole = MMA, 8, 1, true;
+    gemm_bf16_mma: Whole = MMA, 8, false;
     /// Rows of any length.
-    gemm_bf16_mma_any: Any = MMA, 1, 1, true;
+    gemm_bf16_mma_any: Any = MMA, 1, false;
     /// Fewer barriers.
-    gemm_bf16_mma_deep: Deep = MMA_DEEP, 8, 4, false;
+    gemm_bf16_mma_deep: Deep = MMA_DEEP, 8, false;
     /// Rows of an even number of elements.
-    gemm_bf16_mma_even: Even = MMA, 2, 1, true;
-    /// Spread.
-    gemm_bf16_mma_spread: Spread = MMA, 8, 2, false;
-    /// Two blocks.
-    gemm_bf16_mma_two: Two = MMA_TWO, 8, 1, true;
-    /// Two blocks.
-    gemm_bf16_mma_two_spread: TwoSpread = MMA_TWO, 8, 2, false;
+    gemm_bf16_mma_even: Even = MMA, 2, false;
+    /// Split.
+    gemm_bf16_mma_split: Split = MMA, 8, true;
 }

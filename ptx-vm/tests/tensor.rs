@@ -769,7 +769,14 @@ fn operands_in_registers_are_not_written_before_the_wait() {
         .replace("sm_90", "sm_90a");
         let mut memory = Memory::new();
         let options = Options::default();
-        run(&module(&text), &mut memory, [1; 3], [128, 1, 1], vec![], &options)
+        run(
+            &module(&text),
+            &mut memory,
+            [1; 3],
+            [128, 1, 1],
+            vec![],
+            &options,
+        )
     };
     let wait = "wgmma.wait_group.sync.aligned 0;";
     // A move, an instruction that computes, one whose condition holds nowhere.

@@ -677,6 +677,7 @@ pub const ENTRIES: &[Entry] = &[
     entry("gemm_bf16_mma_any", MMA.threads(), 1, false),
     entry("gemm_bf16_mma_deep", MMA_DEEP.threads(), 1, false),
     entry("gemm_bf16_mma_even", MMA.threads(), 1, false),
+    entry("gemm_bf16_mma_first", MMA.threads(), 1, false),
     entry("gemm_bf16_mma_split", MMA.threads(), 1, false),
     tensor_entry("gemm_bf16_one_stage", ONE_STAGE),
     tensor_entry("gemm_bf16_pipelined", PIPELINED),

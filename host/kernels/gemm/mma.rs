@@ -30,6 +30,7 @@ fn shape(problem: &Problem) -> (&'static str, MmaTile) {
     }
     match problem.variant {
         "mma-deep" => ("gemm_bf16_mma_deep", MMA_DEEP),
+        "mma-first" => ("gemm_bf16_mma_first", MMA),
         "mma-split" => ("gemm_bf16_mma_split", MMA),
         _ => (entry, MMA),
     }

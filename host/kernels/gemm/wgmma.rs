@@ -15,10 +15,14 @@ use gpu_kernels::params::{
 const WGMMA: ComputeCapability = ComputeCapability::new(9, 0);
 
 /// The ladder of bfloat16 products.
-pub const BF16: [Variant; 11] = [
+pub const BF16: [Variant; 12] = [
     mma::VARIANT,
     Variant {
         name: "mma-deep",
+        summary: "experiment",
+    },
+    Variant {
+        name: "mma-first",
         summary: "experiment",
     },
     Variant {

@@ -26,6 +26,7 @@ use fragment::{DEPTH, Reader, Sums};
 trait Shape {
     const TILE: MmaTile;
     const SPLIT: bool;
+    const FIRST: bool;
 }
 
 /// The operands of a launch: A is m x k, B k x n, C m x n, all row-major; the `batch` matrices of
@@ -72,11 +73,13 @@ unsafe fn compute<T: Shape, const UNIT: u32>(operands: Operands, place: Place) {
     // SAFETY: the first k tile is complete, for all threads.
     let mut fragments = unsafe { reader.load::<T>(0, 0) };
     let mut left = operands.k.div_ceil(k);
-    let turn = if UNIT == 8 { stages } else { crate::ptx::special::opaque(stages) };
+    let mut first = 0;
     'tiles: loop {
         // Each stage in turn: its addresses are constants.
-        let mut stage = 0;
-        while stage < turn {
+        let mut i = 0;
+        while i < if UNIT == 8 { stages } else { 1 } {
+            let stage = if UNIT == 8 { i } else { first };
+            let following = if stage + 1 == stages { 0 } else { stage + 1 };
             let mut slice = 0;
             while slice + 1 < slices {
                 // SAFETY: this k tile is complete since the barrier before.
@@ -99,10 +102,16 @@ unsafe fn compute<T: Shape, const UNIT: u32>(operands: Operands, place: Place) {
             }
             // SAFETY: as said; past the last k tile nothing is copied, and what is read is not used.
             let next = unsafe {
-                let next = reader.load::<T>((stage + 1) % stages, 0);
-                copier.start(stage);
-                Copier::<T, UNIT>::commit();
-                next
+                if UNIT != 8 || T::FIRST {
+                    copier.start(stage);
+                    Copier::<T, UNIT>::commit();
+                    reader.load::<T>(following, 0)
+                } else {
+                    let next = reader.load::<T>(following, 0);
+                    copier.start(stage);
+                    Copier::<T, UNIT>::commit();
+                    next
+                }
             };
             sums.multiply(&fragments);
             fragments = next;
@@ -110,7 +119,8 @@ unsafe fn compute<T: Shape, const UNIT: u32>(operands: Operands, place: Place) {
             if left == 0 {
                 break 'tiles;
             }
-            stage += 1;
+            first = following;
+            i += 1;
         }
     }
     // No copy outlives the block.
@@ -155,13 +165,14 @@ mod split {
 
 /// Defines the kernel of a unit of copies.
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $name:ident: $shape:ident = $tile:ident, $unit:literal, $split:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $shape:ident = $tile:ident, $unit:literal, $split:literal, $first:literal;)*) => {
         $(
             struct $shape;
 
             impl Shape for $shape {
                 const TILE: MmaTile = $tile;
                 const SPLIT: bool = $split;
+                const FIRST: bool = $first;
             }
 
             kernel! {
@@ -201,13 +212,15 @@ macro_rules! kernels {
 
 kernels! {
     /// Rows of whole 16-byte units.
-    gemm_bf16_mma: Whole = MMA, 8, false;
+    gemm_bf16_mma: Whole = MMA, 8, false, false;
     /// Rows of any length.
-    gemm_bf16_mma_any: Any = MMA, 1, false;
+    gemm_bf16_mma_any: Any = MMA, 1, false, true;
     /// Fewer barriers.
-    gemm_bf16_mma_deep: Deep = MMA_DEEP, 8, false;
+    gemm_bf16_mma_deep: Deep = MMA_DEEP, 8, false, false;
     /// Rows of an even number of elements.
-    gemm_bf16_mma_even: Even = MMA, 2, false;
+    gemm_bf16_mma_even: Even = MMA, 2, false, true;
+    /// Copies before loads.
+    gemm_bf16_mma_first: First = MMA, 8, false, true;
     /// Split.
-    gemm_bf16_mma_split: Split = MMA, 8, true;
+    gemm_bf16_mma_split: Split = MMA, 8, true, true;
 }

@@ -3,7 +3,6 @@
 use super::{Operands, Shape};
 use crate::gemm::walk::Place;
 use crate::gpu::thread;
-use crate::ptx::special::opaque;
 use crate::ptx::{copy_async, shared};
 use core::marker::PhantomData;
 
@@ -88,11 +87,22 @@ impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
         }
     }
 
-    /// Copies that follow each other; single elements, which take a register each on their way, not
-    /// all at once.
+    /// Makes `count` copies; single elements, which take a register each on their way, sixteen at a
+    /// time.
     #[inline(always)]
-    fn passes(count: u32) -> u32 {
-        if UNIT == 1 { opaque(count) } else { count }
+    fn passes(&self, count: u32, copy: impl Fn(u32)) {
+        let together = if UNIT == 1 { 16 } else { count };
+        let mut first = 0;
+        while first < count {
+            for i in 0..together {
+                copy(first + i);
+            }
+            first += together;
+            if UNIT == 1 {
+                // No side has its highest bit set, but compilers do not know: the loop stays one.
+                first += self.k >> 31;
+            }
+        }
     }
 
     /// Prepares to copy what the tile of C at `place` needs to the shared memory at `base`.
@@ -113,6 +123,12 @@ impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
             depth: operands.k as i32,
             shape: PhantomData,
         }
+    }
+
+    /// Whether it is `tiles` k tiles past the last.
+    #[inline(always)]
+    pub fn is_past(&self, tiles: u32) -> bool {
+        self.depth <= -((tiles * T::TILE.k) as i32)
     }
 
     /// Starts to copy the next k tile, if there is one, to a stage; zeros where k ends in it.
@@ -142,30 +158,24 @@ impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
     unsafe fn start_all<const WHOLE: bool>(&self, stage: u32) {
         let base = self.base + stage * T::TILE.stage_bytes();
         let ((a_row, a_column), (b_row, b_column)) = (Self::a_first(), Self::b_first());
-        let mut pass = 0;
-        let passes = Self::passes(T::TILE.m / Self::A_ROWS);
-        while pass < passes {
+        self.passes(T::TILE.m / Self::A_ROWS, |pass| {
             let down = pass * Self::A_ROWS;
-            let row = if UNIT == 8 { down.min(self.rows) } else { down };
+            let row = if UNIT == 1 { down } else { down.min(self.rows) };
             let from = self.a.wrapping_add(row as usize * self.k as usize);
             let at = in_a::<T>(a_row + down, a_column * 2 / CHUNK) + a_column * 2 % CHUNK;
             let exists = WHOLE || (a_column as i32) < self.depth;
-            let exists = exists && (UNIT == 8 || down <= self.rows);
+            let exists = exists && (UNIT != 1 || down <= self.rows);
             // SAFETY: inside A where the element exists, inside the stage in any case.
             unsafe { copy::<UNIT>(base + at, from, exists) };
-            pass += 1;
-        }
-        let mut pass = 0;
-        let passes = Self::passes(T::TILE.k / Self::B_ROWS);
-        while pass < passes {
+        });
+        self.passes(T::TILE.k / Self::B_ROWS, |pass| {
             let down = pass * Self::B_ROWS;
             let from = self.b.wrapping_add(down as usize * self.n as usize);
             let at = in_b::<T>(b_row + down, b_column * 2 / CHUNK) + b_column * 2 % CHUNK;
             let exists = WHOLE || ((b_row + down) as i32) < self.depth;
             // SAFETY: as for A.
             unsafe { copy::<UNIT>(base + at, from, exists) };
-            pass += 1;
-        }
+        });
     }
 }
 

@@ -72,7 +72,6 @@ unsafe fn compute<T: Shape, const UNIT: u32>(operands: Operands, place: Place) {
     let mut sums = Sums::zero();
     // SAFETY: the first k tile is complete, for all threads.
     let mut fragments = unsafe { reader.load::<T>(0, 0) };
-    let mut left = operands.k.div_ceil(k);
     let mut first = 0;
     'tiles: loop {
         // Each stage in turn: its addresses are constants.
@@ -101,22 +100,26 @@ unsafe fn compute<T: Shape, const UNIT: u32>(operands: Operands, place: Place) {
                 thread::sync_threads();
             }
             // SAFETY: as said; past the last k tile nothing is copied, and what is read is not used.
-            let next = unsafe {
-                if UNIT != 8 || T::FIRST {
+            unsafe {
+                if UNIT == 1 {
+                    sums.multiply(&fragments);
+                    copier.start(stage);
+                    fragments = reader.load::<T>(following, 0);
+                } else if T::FIRST {
                     copier.start(stage);
                     Copier::<T, UNIT>::commit();
-                    reader.load::<T>(following, 0)
+                    let next = reader.load::<T>(following, 0);
+                    sums.multiply(&fragments);
+                    fragments = next;
                 } else {
                     let next = reader.load::<T>(following, 0);
                     copier.start(stage);
                     Copier::<T, UNIT>::commit();
-                    next
+                    sums.multiply(&fragments);
+                    fragments = next;
                 }
-            };
-            sums.multiply(&fragments);
-            fragments = next;
-            left -= 1;
-            if left == 0 {
+            }
+            if copier.is_past(stages) {
                 break 'tiles;
             }
             first = following;

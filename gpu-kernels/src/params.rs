@@ -504,31 +504,20 @@ pub struct MmaTile {
     pub m: u32,
     /// Columns of C.
     pub n: u32,
-    /// Depth of a k tile, 32 or 64.
+    /// Depth of a k tile.
     pub k: u32,
+    /// Rows of a warp.
+    pub warp_m: u32,
+    /// Columns of a warp.
+    pub warp_n: u32,
     /// k tiles in shared memory.
     pub stages: u32,
-    /// Blocks on a multiprocessor.
-    pub blocks_per_sm: u32,
 }
 
 impl MmaTile {
-    /// Rows and columns of a warp.
-    pub const WARP: u32 = 64;
-
     /// Threads of a block.
     pub const fn threads(&self) -> u32 {
-        self.m / Self::WARP * (self.n / Self::WARP) * WARP
-    }
-
-    /// Bytes of a row of A in a stage.
-    pub const fn a_row(&self) -> u32 {
-        self.k * 2
-    }
-
-    /// Bytes of a row of B in a stage.
-    pub const fn b_row(&self) -> u32 {
-        self.n * 2
+        self.m / self.warp_m * (self.n / self.warp_n) * WARP
     }
 
     /// Bytes of A's part of a stage.
@@ -541,9 +530,9 @@ impl MmaTile {
         self.a_bytes() + self.n * self.k * 2
     }
 
-    /// Dynamic shared memory of a block: the stages, and a barrier.
+    /// Dynamic shared memory of a block.
     pub const fn shared_bytes(&self) -> u32 {
-        self.stages * self.stage_bytes() + 8
+        self.stages * self.stage_bytes()
     }
 }
 
@@ -552,15 +541,9 @@ pub const MMA: MmaTile = MmaTile {
     m: 128,
     n: 256,
     k: 32,
+    warp_m: 64,
+    warp_n: 64,
     stages: 4,
-    blocks_per_sm: 1,
-};
-
-/// Fewer barriers.
-pub const MMA_DEEP: MmaTile = MmaTile {
-    k: 64,
-    stages: 3,
-    ..MMA
 };
 
 /// Threads of a block of the operand fills and the L2 sweep.
@@ -675,10 +658,7 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_middle", TENSOR_MIDDLE),
     entry("gemm_bf16_mma", MMA.threads(), 1, false),
     entry("gemm_bf16_mma_any", MMA.threads(), 1, false),
-    entry("gemm_bf16_mma_deep", MMA_DEEP.threads(), 1, false),
     entry("gemm_bf16_mma_even", MMA.threads(), 1, false),
-    entry("gemm_bf16_mma_first", MMA.threads(), 1, false),
-    entry("gemm_bf16_mma_split", MMA.threads(), 1, false),
     tensor_entry("gemm_bf16_one_stage", ONE_STAGE),
     tensor_entry("gemm_bf16_pipelined", PIPELINED),
     tensor_entry("gemm_bf16_small", TENSOR_SMALL),

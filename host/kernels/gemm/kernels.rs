@@ -79,7 +79,7 @@ impl Gemm {
 
 /// Whether a problem takes the portable launch.
 fn is_mma(problem: &Problem) -> bool {
-    problem.variant.starts_with("mma")
+    problem.variant == mma::VARIANT.name
 }
 
 impl Kernel for Gemm {
@@ -120,7 +120,7 @@ impl Kernel for Gemm {
     }
 
     fn runs_on(&self, variant: &Variant, device: &DeviceInfo) -> bool {
-        variant.name.starts_with("mma") || wgmma::runs_on(device)
+        *variant == mma::VARIANT || wgmma::runs_on(device)
     }
 
     fn default_sizes(&self, _: DeviceKind) -> &'static str {

@@ -3,7 +3,7 @@
 use super::layout::word;
 use crate::device::Element;
 use crate::kernels::{Argument, Launch, Problem, Surplus, Variant, stream};
-use gpu_kernels::params::{MMA, MMA_DEEP, MmaTile, OUT_F32, READS_C};
+use gpu_kernels::params::{MMA, OUT_F32, READS_C};
 
 /// The variant.
 pub(super) const VARIANT: Variant = Variant {
@@ -21,27 +21,12 @@ fn entry(n: u64, k: u64) -> &'static str {
     }
 }
 
-/// The entry and the tile of a problem.
-fn shape(problem: &Problem) -> (&'static str, MmaTile) {
-    let (_, n, k) = problem.matrix();
-    let entry = entry(n, k);
-    if entry != "gemm_bf16_mma" {
-        return (entry, MMA);
-    }
-    match problem.variant {
-        "mma-deep" => ("gemm_bf16_mma_deep", MMA_DEEP),
-        "mma-first" => ("gemm_bf16_mma_first", MMA),
-        "mma-split" => ("gemm_bf16_mma_split", MMA),
-        _ => (entry, MMA),
-    }
-}
-
 /// Tiles of C of all products.
-fn tiles(problem: &Problem, tile: MmaTile) -> u64 {
+fn tiles(problem: &Problem) -> u64 {
     let (m, n, _) = problem.matrix();
     let of_one = m
-        .div_ceil(u64::from(tile.m))
-        .saturating_mul(n.div_ceil(u64::from(tile.n)));
+        .div_ceil(u64::from(MMA.m))
+        .saturating_mul(n.div_ceil(u64::from(MMA.n)));
     of_one.saturating_mul(problem.form.batch)
 }
 
@@ -51,14 +36,13 @@ fn tiles(problem: &Problem, tile: MmaTile) -> u64 {
 /// A side or a number of tiles that is too large for it.
 pub(super) fn launch(problem: &Problem) -> Result<Launch, String> {
     let (m, n, k) = problem.matrix();
-    let (entry, tile) = shape(problem);
     let flag = |set: bool, flag: u32| if set { flag } else { 0 };
     let flags = flag(problem.form.reads_c, READS_C) | flag(problem.out() == Element::F32, OUT_F32);
     Ok(Launch {
-        entry,
-        grid: stream::grid(tiles(problem, tile))?,
-        block: [tile.threads(), 1],
-        shared_bytes: tile.shared_bytes(),
+        entry: entry(n, k),
+        grid: stream::grid(tiles(problem))?,
+        block: [MMA.threads(), 1],
+        shared_bytes: MMA.shared_bytes(),
         scratch_bytes: 0,
         arguments: vec![
             Argument::Operand(0),
@@ -78,11 +62,10 @@ pub(super) fn launch(problem: &Problem) -> Result<Launch, String> {
 pub(super) fn surplus(problem: &Problem) -> Surplus {
     let (m, n, k) = problem.matrix();
     let batch = problem.form.batch;
-    let (_, shape) = shape(problem);
-    let depth = k.next_multiple_of(u64::from(shape.k));
-    let tile = 2 * u64::from(shape.m) * u64::from(shape.n) * depth;
+    let depth = k.next_multiple_of(u64::from(MMA.k));
+    let tile = 2 * u64::from(MMA.m) * u64::from(MMA.n) * depth;
     Surplus {
-        padding: tiles(problem, shape) * tile - 2 * batch * m * n * k,
+        padding: tiles(problem) * tile - 2 * batch * m * n * k,
         overhead: batch * m * n,
         avoidable: if n % 2 == 1 { batch * m } else { 0 },
     }

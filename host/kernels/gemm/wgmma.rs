@@ -15,20 +15,8 @@ use gpu_kernels::params::{
 const WGMMA: ComputeCapability = ComputeCapability::new(9, 0);
 
 /// The ladder of bfloat16 products.
-pub const BF16: [Variant; 12] = [
+pub const BF16: [Variant; 9] = [
     mma::VARIANT,
-    Variant {
-        name: "mma-deep",
-        summary: "experiment",
-    },
-    Variant {
-        name: "mma-first",
-        summary: "experiment",
-    },
-    Variant {
-        name: "mma-split",
-        summary: "experiment",
-    },
     Variant {
         name: "wgmma",
         summary: "128 x 128 tiles on tensor cores; bulk copies and products take turns",

@@ -1,33 +1,32 @@
 //! From global memory to a stage in shared memory.
 
-use super::{Operands, Shape};
+use super::{A_ROW, B_ROW, Operands};
 use crate::gemm::walk::Place;
 use crate::gpu::thread;
+use crate::params::MMA;
 use crate::ptx::{copy_async, shared};
-use core::marker::PhantomData;
 
 /// Bytes of a chunk, the unit of the swizzle and of `ldmatrix`.
 const CHUNK: u32 = 16;
 
-/// Place of chunk `chunk` of row `row` of A's part of a stage: of the rows that share the 128 bytes of
-/// all banks, and of eight rows, no two have the same chunk in the same place.
+/// Place of chunk `chunk` of row `row` of A's part of a stage: two rows share the 128 bytes of all
+/// banks, and of eight rows no two have the same chunk in the same place.
 #[inline(always)]
-pub fn in_a<T: Shape>(row: u32, chunk: u32) -> u32 {
-    let chunks = T::TILE.a_row() / CHUNK;
-    row * T::TILE.a_row() + (chunk ^ (row / (8 / chunks) % chunks)) * CHUNK
+pub fn in_a(row: u32, chunk: u32) -> u32 {
+    row * A_ROW + (chunk ^ (row / 2 % 4)) * CHUNK
 }
 
 /// Place of chunk `chunk` of row `row` of B's part of a stage.
 #[inline(always)]
-pub fn in_b<T: Shape>(row: u32, chunk: u32) -> u32 {
-    T::TILE.a_bytes() + row * T::TILE.b_row() + (chunk ^ (row % 8)) * CHUNK
+pub fn in_b(row: u32, chunk: u32) -> u32 {
+    MMA.a_bytes() + row * B_ROW + (chunk ^ (row % 8)) * CHUNK
 }
 
 /// Copies the k tiles of one tile of C, one after the other, `UNIT` elements at a time.
 ///
 /// Where the tile reaches past the edges of C, the last row of A and the last columns of B are copied
 /// again: what is computed from them is not written.
-pub struct Copier<T, const UNIT: u32> {
+pub struct Copier<const UNIT: u32> {
     /// This thread's first element of the next k tile of A and of B.
     a: *const u16,
     b: *const u16,
@@ -40,16 +39,15 @@ pub struct Copier<T, const UNIT: u32> {
     rows: u32,
     /// Elements of k from the next k tile on.
     depth: i32,
-    shape: PhantomData<T>,
 }
 
-impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
+impl<const UNIT: u32> Copier<UNIT> {
     /// Threads on a row of A, and of B.
-    const A_LANES: u32 = T::TILE.k / UNIT;
-    const B_LANES: u32 = T::TILE.n / UNIT;
+    const A_LANES: u32 = MMA.k / UNIT;
+    const B_LANES: u32 = MMA.n / UNIT;
     /// Rows of all threads together.
-    const A_ROWS: u32 = T::TILE.threads() / Self::A_LANES;
-    const B_ROWS: u32 = T::TILE.threads() / Self::B_LANES;
+    const A_ROWS: u32 = MMA.threads() / Self::A_LANES;
+    const B_ROWS: u32 = MMA.threads() / Self::B_LANES;
 
     /// Row and column of this thread's first element in a k tile of A.
     #[inline(always)]
@@ -74,16 +72,11 @@ impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
         }
     }
 
-    /// Waits until at most `pending` groups, 0 to 3, are under way.
+    /// Waits until at most `PENDING` groups are under way.
     #[inline(always)]
-    pub fn wait_for(pending: u32) {
+    pub fn wait<const PENDING: u32>() {
         if UNIT != 1 {
-            match pending {
-                0 => copy_async::wait::<0>(),
-                1 => copy_async::wait::<1>(),
-                2 => copy_async::wait::<2>(),
-                _ => copy_async::wait::<3>(),
-            }
+            copy_async::wait::<PENDING>();
         }
     }
 
@@ -121,14 +114,13 @@ impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
             base,
             rows: last - row,
             depth: operands.k as i32,
-            shape: PhantomData,
         }
     }
 
     /// Whether it is `tiles` k tiles past the last.
     #[inline(always)]
     pub fn is_past(&self, tiles: u32) -> bool {
-        self.depth <= -((tiles * T::TILE.k) as i32)
+        self.depth <= -((tiles * MMA.k) as i32)
     }
 
     /// Starts to copy the next k tile, if there is one, to a stage; zeros where k ends in it.
@@ -139,15 +131,15 @@ impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
     pub unsafe fn start(&mut self, stage: u32) {
         // SAFETY: as the caller vouches.
         unsafe {
-            if UNIT == 8 && self.depth >= T::TILE.k as i32 {
+            if UNIT == 8 && self.depth >= MMA.k as i32 {
                 self.start_all::<true>(stage);
             } else if UNIT != 8 || self.depth > 0 {
                 self.start_all::<false>(stage);
             }
         }
-        self.a = self.a.wrapping_add(T::TILE.k as usize);
-        self.b = self.b.wrapping_add(T::TILE.k as usize * self.n as usize);
-        self.depth -= T::TILE.k as i32;
+        self.a = self.a.wrapping_add(MMA.k as usize);
+        self.b = self.b.wrapping_add(MMA.k as usize * self.n as usize);
+        self.depth -= MMA.k as i32;
     }
 
     /// Starts to copy a k tile, which is `WHOLE` or ends early.
@@ -156,22 +148,22 @@ impl<T: Shape, const UNIT: u32> Copier<T, UNIT> {
     /// As for [`Copier::start`].
     #[inline(always)]
     unsafe fn start_all<const WHOLE: bool>(&self, stage: u32) {
-        let base = self.base + stage * T::TILE.stage_bytes();
+        let base = self.base + stage * MMA.stage_bytes();
         let ((a_row, a_column), (b_row, b_column)) = (Self::a_first(), Self::b_first());
-        self.passes(T::TILE.m / Self::A_ROWS, |pass| {
+        self.passes(MMA.m / Self::A_ROWS, |pass| {
             let down = pass * Self::A_ROWS;
-            let row = if UNIT == 1 { down } else { down.min(self.rows) };
+            let row = if UNIT == 8 { down.min(self.rows) } else { down };
             let from = self.a.wrapping_add(row as usize * self.k as usize);
-            let at = in_a::<T>(a_row + down, a_column * 2 / CHUNK) + a_column * 2 % CHUNK;
+            let at = in_a(a_row + down, a_column * 2 / CHUNK) + a_column * 2 % CHUNK;
             let exists = WHOLE || (a_column as i32) < self.depth;
-            let exists = exists && (UNIT != 1 || down <= self.rows);
+            let exists = exists && (UNIT == 8 || down <= self.rows);
             // SAFETY: inside A where the element exists, inside the stage in any case.
             unsafe { copy::<UNIT>(base + at, from, exists) };
         });
-        self.passes(T::TILE.k / Self::B_ROWS, |pass| {
+        self.passes(MMA.k / Self::B_ROWS, |pass| {
             let down = pass * Self::B_ROWS;
             let from = self.b.wrapping_add(down as usize * self.n as usize);
-            let at = in_b::<T>(b_row + down, b_column * 2 / CHUNK) + b_column * 2 % CHUNK;
+            let at = in_b(b_row + down, b_column * 2 / CHUNK) + b_column * 2 % CHUNK;
             let exists = WHOLE || ((b_row + down) as i32) < self.depth;
             // SAFETY: as for A.
             unsafe { copy::<UNIT>(base + at, from, exists) };

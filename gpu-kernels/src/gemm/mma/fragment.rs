@@ -1,23 +1,27 @@
 //! From a stage to registers, and the products.
 
-use super::Shape;
 use super::copy::{in_a, in_b};
 use crate::gpu::thread;
-use crate::params::{MmaTile, WARP};
+use crate::params::{MMA, WARP};
 use crate::ptx::{ldmatrix, mma};
 
 /// Depth of a product.
-pub const DEPTH: u32 = 16;
+const DEPTH: u32 = 16;
 /// Products of a warp one below the other, 16 rows each.
-pub const DOWN: usize = (MmaTile::WARP / 16) as usize;
+pub const DOWN: usize = (MMA.warp_m / 16) as usize;
 /// Products of a warp side by side, 8 columns each.
-pub const ACROSS: usize = (MmaTile::WARP / 8) as usize;
+pub const ACROSS: usize = (MMA.warp_n / 8) as usize;
+/// Slices of a k tile.
+const SLICES: usize = (MMA.k / DEPTH) as usize;
+
+const _: () = assert!(SLICES == 2, "the main loop takes a k tile in two steps");
+
 /// Row and column of a warp's part of the tile of C.
 #[inline(always)]
-pub fn corner<T: Shape>() -> (u32, u32) {
+pub fn corner() -> (u32, u32) {
     let warp = thread::thread_idx_x() / WARP;
-    let across = T::TILE.n / MmaTile::WARP;
-    (warp / across * MmaTile::WARP, warp % across * MmaTile::WARP)
+    let across = MMA.n / MMA.warp_n;
+    (warp / across * MMA.warp_m, warp % across * MMA.warp_n)
 }
 
 /// A slice of A and of B, as `mma.sync` takes them.
@@ -30,8 +34,8 @@ pub struct Fragments {
 
 /// Where a lane reads its rows.
 pub struct Reader {
-    /// Of the first slice of A's first 16 rows.
-    a: u32,
+    /// Of A's first 16 rows, for each slice.
+    a: [u32; SLICES],
     /// Of the first slice of B, for each 16 columns.
     b: [u32; ACROSS / 2],
 }
@@ -39,14 +43,14 @@ pub struct Reader {
 impl Reader {
     /// Reads from the stages at `base`.
     #[inline(always)]
-    pub fn new<T: Shape>(base: u32) -> Self {
-        let (row, column) = corner::<T>();
+    pub fn new(base: u32) -> Self {
+        let (row, column) = corner();
         let lane = thread::thread_idx_x() % WARP;
         // `ldmatrix` takes matrices upper left, lower left, upper right, lower right from the lanes.
         let (down, right) = (lane % 16, lane / 16);
         Reader {
-            a: base + in_a::<T>(row + down, right),
-            b: core::array::from_fn(|j| base + in_b::<T>(down, column / 8 + 2 * j as u32 + right)),
+            a: core::array::from_fn(|slice| base + in_a(row + down, 2 * slice as u32 + right)),
+            b: core::array::from_fn(|j| base + in_b(down, column / 8 + 2 * j as u32 + right)),
         }
     }
 
@@ -55,17 +59,18 @@ impl Reader {
     /// # Safety
     /// The whole warp calls it; nobody writes the stage between the barriers around it.
     #[inline(always)]
-    pub unsafe fn load<T: Shape>(&self, stage: u32, slice: u32) -> Fragments {
-        let stage = stage * T::TILE.stage_bytes();
-        // Stages start where the order of the chunks does; sixteen rows on, it is the same.
-        let a = (self.a + stage) ^ (slice * DEPTH * 2);
-        let (down, next) = (DEPTH * T::TILE.a_row(), DEPTH * T::TILE.b_row());
+    pub unsafe fn load(&self, stage: u32, slice: usize) -> Fragments {
+        let stage = stage * MMA.stage_bytes();
+        // Sixteen rows on, the order of the chunks is the same.
+        let (a, b) = (in_a(DEPTH, 0), in_b(DEPTH, 0) - in_b(0, 0));
         // SAFETY: inside the stage.
         unsafe {
             Fragments {
-                a: core::array::from_fn(|i| ldmatrix::load(a + i as u32 * down)),
+                a: core::array::from_fn(|i| {
+                    ldmatrix::load(self.a[slice] + stage + i as u32 * a)
+                }),
                 b: core::array::from_fn(|j| {
-                    ldmatrix::load_transposed(self.b[j] + stage + slice * next)
+                    ldmatrix::load_transposed(self.b[j] + stage + slice as u32 * b)
                 }),
             }
         }

@@ -17,17 +17,17 @@ mod output;
 
 use super::walk::{Place, Walk};
 use crate::gpu::thread;
-use crate::params::{MMA, MMA_DEEP, MmaTile};
+use crate::params::MMA;
 use crate::ptx::shared;
 use copy::Copier;
-use fragment::{DEPTH, Reader, Sums};
+use fragment::{Reader, Sums};
 
-/// The shape of a tile.
-trait Shape {
-    const TILE: MmaTile;
-    const SPLIT: bool;
-    const FIRST: bool;
-}
+/// Bytes of a row of A in a stage.
+const A_ROW: u32 = MMA.k * 2;
+/// Bytes of a row of B in a stage.
+const B_ROW: u32 = MMA.n * 2;
+/// Copies under way while a k tile is multiplied.
+const AHEAD: u32 = MMA.stages - 2;
 
 /// The operands of a launch: A is m x k, B k x n, C m x n, all row-major; the `batch` matrices of
 /// each lie one behind the other.
@@ -50,76 +50,50 @@ struct Operands {
 /// The operands are those of the launch, whose blocks have [`MMA`]'s threads and shared memory; the
 /// place lies inside C.
 #[inline(always)]
-unsafe fn compute<T: Shape, const UNIT: u32>(operands: Operands, place: Place) {
-    let MmaTile { stages, k, .. } = T::TILE;
-    let slices = k / DEPTH;
+unsafe fn compute<const UNIT: u32>(operands: Operands, place: Place) {
     let base = shared::dynamic_base();
-    let barrier = base + stages * T::TILE.stage_bytes();
-    let mut copier = Copier::<T, UNIT>::new(&operands, place, base);
+    let mut copier = Copier::<UNIT>::new(&operands, place, base);
     let mut filled = 0;
-    while filled < stages {
+    while filled < MMA.stages {
         // SAFETY: the stage is not used yet.
         unsafe { copier.start(filled) };
-        Copier::<T, UNIT>::commit();
+        Copier::<UNIT>::commit();
         filled += 1;
     }
-    if T::SPLIT && thread::thread_idx_x() == 0 {
-        unsafe { split::init(barrier, T::TILE.threads() / 32) };
-    }
-    Copier::<T, UNIT>::wait_for(stages - 1);
+    Copier::<UNIT>::wait::<{ AHEAD + 1 }>();
     thread::sync_threads();
-    let reader = Reader::new::<T>(base);
+    let reader = Reader::new(base);
     let mut sums = Sums::zero();
     // SAFETY: the first k tile is complete, for all threads.
-    let mut fragments = unsafe { reader.load::<T>(0, 0) };
+    let mut fragments = unsafe { reader.load(0, 0) };
+    // With rows of whole units a turn of the loop takes all stages, whose addresses are constants then.
+    let turn = if UNIT == 8 { MMA.stages } else { 1 };
     let mut first = 0;
     'tiles: loop {
-        // Each stage in turn: its addresses are constants.
         let mut i = 0;
-        while i < if UNIT == 8 { stages } else { 1 } {
+        while i < turn {
             let stage = if UNIT == 8 { i } else { first };
-            let following = if stage + 1 == stages { 0 } else { stage + 1 };
-            let mut slice = 0;
-            while slice + 1 < slices {
-                // SAFETY: this k tile is complete since the barrier before.
-                let next = unsafe { reader.load::<T>(stage, slice + 1) };
-                if T::SPLIT && slice + 2 == slices {
-                    Copier::<T, UNIT>::wait_for(stages - 2);
-                    let token = unsafe { split::arrive(barrier) };
-                    sums.multiply(&fragments);
-                    unsafe { split::wait(barrier, token) };
-                } else {
-                    sums.multiply(&fragments);
-                }
-                fragments = next;
-                slice += 1;
-            }
-            if !T::SPLIT {
-                Copier::<T, UNIT>::wait_for(stages - 2);
-                // The next k tile is complete, and nobody reads this one any more.
-                thread::sync_threads();
+            let following = if stage + 1 == MMA.stages { 0 } else { stage + 1 };
+            // SAFETY: this k tile is complete since the barrier before.
+            let second = unsafe { reader.load(stage, 1) };
+            sums.multiply(&fragments);
+            Copier::<UNIT>::wait::<AHEAD>();
+            // The next k tile is complete, and nobody reads this one any more.
+            thread::sync_threads();
+            if UNIT == 1 {
+                // Before registers are needed for single elements on their way.
+                sums.multiply(&second);
             }
             // SAFETY: as said; past the last k tile nothing is copied, and what is read is not used.
             unsafe {
-                if UNIT == 1 {
-                    sums.multiply(&fragments);
-                    copier.start(stage);
-                    fragments = reader.load::<T>(following, 0);
-                } else if T::FIRST {
-                    copier.start(stage);
-                    Copier::<T, UNIT>::commit();
-                    let next = reader.load::<T>(following, 0);
-                    sums.multiply(&fragments);
-                    fragments = next;
-                } else {
-                    let next = reader.load::<T>(following, 0);
-                    copier.start(stage);
-                    Copier::<T, UNIT>::commit();
-                    sums.multiply(&fragments);
-                    fragments = next;
-                }
+                copier.start(stage);
+                Copier::<UNIT>::commit();
+                fragments = reader.load(following, 0);
             }
-            if copier.is_past(stages) {
+            if UNIT != 1 {
+                sums.multiply(&second);
+            }
+            if copier.is_past(MMA.stages) {
                 break 'tiles;
             }
             first = following;
@@ -127,57 +101,15 @@ unsafe fn compute<T: Shape, const UNIT: u32>(operands: Operands, place: Place) {
         }
     }
     // No copy outlives the block.
-    Copier::<T, UNIT>::wait_for(0);
+    Copier::<UNIT>::wait::<0>();
     // SAFETY: C is the launch's.
-    unsafe { output::write::<T, UNIT>(&operands, &sums, place) };
-}
-
-/// A barrier in two halves.
-mod split {
-    use crate::ptx::warp;
-
-    pub unsafe fn init(barrier: u32, arrivals: u32) {
-        unsafe { ptx!("mbarrier.init.shared.b64 [{0}], {1};", in(reg32) barrier, in(reg32) arrivals, options(nostack)) };
-    }
-
-    #[inline(always)]
-    pub unsafe fn arrive(barrier: u32) -> u64 {
-        let mut token = 0u64;
-        warp::sync();
-        if crate::gpu::thread::thread_idx_x() % 32 == 0 {
-            unsafe { ptx!("mbarrier.arrive.shared.b64 {0}, [{1}];", out(reg64) token, in(reg32) barrier, options(nostack)) };
-        }
-        token
-    }
-
-    #[inline(always)]
-    pub unsafe fn wait(barrier: u32, token: u64) {
-        if crate::gpu::thread::thread_idx_x() % 32 == 0 {
-            loop {
-                let mut done = 1u32;
-                unsafe { ptx!("{{ .reg .pred done; mbarrier.test_wait.shared.b64 done, [{1}], {2}; selp.u32 {0}, 1, 0, done; }}",
-                    out(reg32) done, in(reg32) barrier, in(reg64) token, options(nostack)) };
-                if done != 0 {
-                    break;
-                }
-            }
-        }
-        warp::sync();
-    }
+    unsafe { output::write::<UNIT>(&operands, &sums, place) };
 }
 
 /// Defines the kernel of a unit of copies.
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $name:ident: $shape:ident = $tile:ident, $unit:literal, $split:literal, $first:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $unit:literal;)*) => {
         $(
-            struct $shape;
-
-            impl Shape for $shape {
-                const TILE: MmaTile = $tile;
-                const SPLIT: bool = $split;
-                const FIRST: bool = $first;
-            }
-
             kernel! {
                 $(#[$doc])*
                 ///
@@ -186,7 +118,7 @@ macro_rules! kernels {
                 /// [`MMA`]'s shape of every matrix, with its threads and shared memory.
                 pub unsafe fn $name(a: *const u16, b: *const u16, c: *mut u8, m: u32, n: u32,
                     k: u32, batch: u32, flags: u32) {
-                    let mut walk = Walk::new([m, n, batch], [$tile.m, $tile.n],
+                    let mut walk = Walk::new([m, n, batch], [MMA.m, MMA.n],
                         thread::block_idx_x(), thread::grid_dim_x());
                     if let Some(place) = walk.next() {
                         let matrix = place.matrix as usize;
@@ -205,7 +137,7 @@ macro_rules! kernels {
                             }
                         };
                         // SAFETY: as the caller vouches.
-                        unsafe { compute::<$shape, $unit>(operands, place) }
+                        unsafe { compute::<$unit>(operands, place) }
                     }
                 }
             }
@@ -215,15 +147,9 @@ macro_rules! kernels {
 
 kernels! {
     /// Rows of whole 16-byte units.
-    gemm_bf16_mma: Whole = MMA, 8, false, false;
+    gemm_bf16_mma, 8;
     /// Rows of any length.
-    gemm_bf16_mma_any: Any = MMA, 1, false, true;
-    /// Fewer barriers.
-    gemm_bf16_mma_deep: Deep = MMA_DEEP, 8, false, false;
+    gemm_bf16_mma_any, 1;
     /// Rows of an even number of elements.
-    gemm_bf16_mma_even: Even = MMA, 2, false, true;
-    /// Copies before loads.
-    gemm_bf16_mma_first: First = MMA, 8, false, true;
-    /// Split.
-    gemm_bf16_mma_split: Split = MMA, 8, true, true;
+    gemm_bf16_mma_even, 2;
 }

@@ -1,6 +1,6 @@
 //! C: from the sums in registers to memory.
 
-use super::{Operands, Shape};
+use super::Operands;
 use super::fragment::{ACROSS, DOWN, Sums, corner};
 use crate::gemm::walk::Place;
 use crate::gpu::thread;
@@ -18,9 +18,9 @@ struct Pair([f32; 2]);
 /// # Safety
 /// C is m x n; no other block writes the tile.
 #[inline(always)]
-pub unsafe fn write<T: Shape, const UNIT: u32>(operands: &Operands, sums: &Sums, place: Place) {
+pub unsafe fn write<const UNIT: u32>(operands: &Operands, sums: &Sums, place: Place) {
     let lane = thread::thread_idx_x() % WARP;
-    let (row, column) = corner::<T>();
+    let (row, column) = corner();
     let row = place.row + row + lane / 4;
     let column = place.column + column + lane % 4 * 2;
     let mut part = 0;

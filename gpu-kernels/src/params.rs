@@ -475,6 +475,13 @@ pub const TENSOR_TF32: TensorTile = TensorTile {
     ..SPECIALISED
 };
 
+/// For middling products in TF32.
+pub const TENSOR_TF32_FLAT: TensorTile = TensorTile {
+    cluster: 1,
+    staged: 0,
+    ..TENSOR_FLAT
+};
+
 /// For middling products.
 pub const TENSOR_FLAT: TensorTile = TensorTile {
     consumers: 1,
@@ -664,6 +671,7 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_small", TENSOR_SMALL),
     tensor_entry("gemm_bf16_specialised", SPECIALISED),
     tensor_entry("gemm_bf16_wide", TENSOR_WIDE),
+    tensor_entry("gemm_tf32_flat", TENSOR_TF32_FLAT),
     tensor_entry("gemm_tf32_transposed", TENSOR_TF32),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),

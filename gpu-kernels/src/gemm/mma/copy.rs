@@ -24,8 +24,8 @@ pub fn in_b(row: u32, chunk: u32) -> u32 {
 
 /// Copies the k tiles of one tile of C, one after the other, `UNIT` elements at a time.
 ///
-/// Where the tile reaches past the edges of C, the last row of A and the last columns of B are copied
-/// again: what is computed from them is not written.
+/// For what lies past the edges of C other elements are copied, or zeros: what is computed from them
+/// is not written.
 pub struct Copier<const UNIT: u32> {
     /// This thread's first element of the next k tile of A and of B.
     a: *const u16,
@@ -152,6 +152,7 @@ impl<const UNIT: u32> Copier<UNIT> {
         let ((a_row, a_column), (b_row, b_column)) = (Self::a_first(), Self::b_first());
         self.passes(MMA.m / Self::A_ROWS, |pass| {
             let down = pass * Self::A_ROWS;
+            // Whole units need no condition then.
             let row = if UNIT == 8 { down.min(self.rows) } else { down };
             let from = self.a.wrapping_add(row as usize * self.k as usize);
             let at = in_a(a_row + down, a_column * 2 / CHUNK) + a_column * 2 % CHUNK;

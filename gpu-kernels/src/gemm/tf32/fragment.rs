@@ -3,7 +3,7 @@
 use super::{PANEL_BYTES, PANEL_COLUMNS};
 use crate::params::{TENSOR_TF32_DEPTH, WARP};
 use crate::ptx::shared;
-use crate::ptx::wgmma::{self, Descriptor, Sums, Sums256};
+use crate::ptx::wgmma::{self, Descriptor, Sums};
 
 /// k of one instruction.
 const SLICE: u32 = 8;
@@ -26,7 +26,7 @@ impl Half {
     /// # Safety
     /// The whole warpgroup calls it; the operands are complete and stay until the products are.
     #[inline(always)]
-    pub unsafe fn multiply(&self, sums: &mut Sums256, a: Descriptor, half: u32) {
+    pub unsafe fn multiply(&self, sums: &mut impl Sums, a: Descriptor, half: u32) {
         wgmma::fence();
         for i in 0..SLICES {
             let [[w, x], [y, z]] = self.0[i as usize];

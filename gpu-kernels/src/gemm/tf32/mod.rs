@@ -18,9 +18,9 @@ use super::specialised::move_registers;
 use super::walk::Walk;
 use super::{Products, Tile};
 use crate::gpu::thread;
-use crate::params::{TENSOR_TF32, TENSOR_TF32_DEPTH, TensorTile, WARP};
+use crate::params::{TENSOR_TF32, TENSOR_TF32_DEPTH, TENSOR_TF32_FLAT, TensorTile, WARP};
 use crate::ptx::bulk_tensor::TensorMap;
-use crate::ptx::wgmma::{self, Descriptor, Sums, Sums256};
+use crate::ptx::wgmma::{self, Descriptor, Sums, Sums128, Sums256};
 use crate::ptx::{bulk_tensor, mbarrier};
 use fragment::{Half, Reader};
 use output::Own;
@@ -32,48 +32,38 @@ const PANEL_BYTES: u32 = TENSOR_TF32_DEPTH * 128;
 /// Warps of a warpgroup.
 const WARPS: u32 = 4;
 
-/// The transposed tile: rows are columns of C.
-struct Transposed;
-
-impl Tile for Transposed {
-    const TILE: TensorTile = TENSOR_TF32;
-    type Sums = Sums256;
-}
-
-kernel! {
-    /// C = A @ B + beta C. The tensor maps have boxes of 32 columns, and 256 (A) and 32 (B) rows.
-    ///
-    /// # Safety
-    /// The pointers are those of matrices as `m`, `n`, `k` and `batch` say; the launch has the
-    /// tile's threads and shared memory.
-    pub unsafe fn gemm_tf32_transposed(
-        _a: TensorMap, _b: TensorMap, _c: TensorMap, c: *mut u8,
-        m: u32, n: u32, k: u32, batch: u32, flags: u32,
-    ) {
-        let a = tensor_map_parameter!(gemm_tf32_transposed, 0);
-        let b = tensor_map_parameter!(gemm_tf32_transposed, 1);
-        let c_map = tensor_map_parameter!(gemm_tf32_transposed, 2);
-        let products = Products { a, b, c_map, c, m, n, k, batch, flags };
-        let index = thread::thread_idx_x();
-        let consumers = Transposed::TILE.consumers;
-        let ring = Ring::new();
-        let tile = [Transposed::TILE.n, Transposed::TILE.m()];
-        let walk = Walk::new(products.extent(), tile, thread::block_idx_x(), thread::grid_dim_x());
-        // SAFETY: one thread makes the barriers before any other uses them; whole warpgroups branch
-        // together.
-        unsafe {
-            if index == 0 {
-                ring.make_barriers::<Transposed>(consumers * WARPS);
-            }
-            thread::sync_threads();
-            if index < 128 * consumers {
-                move_registers::<Transposed>(true);
-                multiply(&products, ring, walk, index);
-            } else {
-                move_registers::<Transposed>(false);
-                if index == 128 * consumers {
-                    copy(&products, ring, walk);
-                }
+/// Tiles of C until there are none left. The tile is transposed: its rows are columns of C.
+///
+/// # Safety
+/// The pointers of `products` are as it says, the boxes of the tensor maps have 32 columns and as many
+/// rows as the tile columns (A) and as a k tile is deep (B); the launch has the tile's threads and
+/// shared memory.
+#[inline(always)]
+unsafe fn run<T: Tile>(products: Products) {
+    let index = thread::thread_idx_x();
+    let consumers = T::TILE.consumers;
+    let ring = Ring::new();
+    let tile = [T::TILE.n, T::TILE.m()];
+    let walk = Walk::new(
+        products.extent(),
+        tile,
+        thread::block_idx_x(),
+        thread::grid_dim_x(),
+    );
+    // SAFETY: one thread makes the barriers before any other uses them; whole warpgroups branch
+    // together.
+    unsafe {
+        if index == 0 {
+            ring.make_barriers::<T>(consumers * WARPS);
+        }
+        thread::sync_threads();
+        if index < 128 * consumers {
+            move_registers::<T>(true);
+            multiply::<T>(&products, ring, walk, index);
+        } else {
+            move_registers::<T>(false);
+            if index == 128 * consumers {
+                copy::<T>(&products, ring, walk);
             }
         }
     }
@@ -90,25 +80,25 @@ fn depth(products: &Products) -> u32 {
 /// # Safety
 /// One thread of the block calls it.
 #[inline(always)]
-unsafe fn copy(products: &Products, ring: Ring, mut walk: Walk) {
+unsafe fn copy<T: Tile>(products: &Products, ring: Ring, mut walk: Walk) {
     let mut stage = Stage::FIRST;
     while let Some(place) = walk.next() {
         for k_tile in 0..depth(products) {
             // SAFETY: the barriers are made; a stage is filled once it has been read.
             unsafe {
-                mbarrier::wait(ring.empty::<Transposed>(stage), stage.parity ^ 1);
-                let full = ring.full::<Transposed>(stage);
+                mbarrier::wait(ring.empty::<T>(stage), stage.parity ^ 1);
+                let full = ring.full::<T>(stage);
                 let k = k_tile * TENSOR_TF32_DEPTH;
-                mbarrier::arrive_expecting(full, Transposed::TILE.stage_bytes());
-                let a = ring.columns::<Transposed>(stage);
+                mbarrier::arrive_expecting(full, T::TILE.stage_bytes());
+                let a = ring.columns::<T>(stage);
                 bulk_tensor::load(a, products.a, [k, place.row, place.matrix], full);
-                for panel in 0..Transposed::TILE.m() / PANEL_COLUMNS {
-                    let to = ring.rows::<Transposed>(stage) + panel * PANEL_BYTES;
+                for panel in 0..T::TILE.m() / PANEL_COLUMNS {
+                    let to = ring.rows::<T>(stage) + panel * PANEL_BYTES;
                     let column = place.column + panel * PANEL_COLUMNS;
                     bulk_tensor::load(to, products.b, [column, k, place.matrix], full);
                 }
             }
-            stage = stage.next(Transposed::TILE.stages);
+            stage = stage.next(T::TILE.stages);
         }
     }
 }
@@ -120,49 +110,49 @@ unsafe fn copy(products: &Products, ring: Ring, mut walk: Walk) {
 /// # Safety
 /// All threads of the block's multiplying warpgroups call it.
 #[inline(always)]
-unsafe fn multiply(products: &Products, ring: Ring, mut walk: Walk, index: u32) {
+unsafe fn multiply<T: Tile>(products: &Products, ring: Ring, mut walk: Walk, index: u32) {
     let depth = depth(products);
     let reader = Reader::new(index, products.k);
     let (mut first, mut second) = (Half::zero(), Half::zero());
     let mut stage = Stage::FIRST;
     while let Some(place) = walk.next() {
-        output::prefetch(products, place, index);
-        let mut sums = Sums256::zero();
+        output::prefetch::<T>(products, place, index);
+        let mut sums = T::Sums::zero();
         let mut left = depth;
         let mut last = stage;
         // SAFETY: stages are complete when they are read, and given back when the products that read
         // them, and the registers, are.
         unsafe {
-            mbarrier::wait(ring.full::<Transposed>(stage), stage.parity);
-            reader.load(&mut first, ring.rows::<Transposed>(stage), 0);
+            mbarrier::wait(ring.full::<T>(stage), stage.parity);
+            reader.load(&mut first, ring.rows::<T>(stage), 0);
             loop {
-                let a = Descriptor::along_k(ring.columns::<Transposed>(stage));
+                let a = Descriptor::along_k(ring.columns::<T>(stage));
                 first.multiply(&mut sums, a, 0);
                 wgmma::wait::<1>();
                 // The products of the second half before are complete.
                 if left < depth {
-                    give_back(ring, last, index);
+                    give_back::<T>(ring, last, index);
                 }
-                reader.load(&mut second, ring.rows::<Transposed>(stage), 1);
+                reader.load(&mut second, ring.rows::<T>(stage), 1);
                 second.multiply(&mut sums, a, 1);
                 wgmma::wait::<1>();
                 // Those of this first half are.
                 last = stage;
-                stage = stage.next(Transposed::TILE.stages);
+                stage = stage.next(T::TILE.stages);
                 left -= 1;
                 if left == 0 {
                     break;
                 }
-                mbarrier::wait(ring.full::<Transposed>(stage), stage.parity);
-                reader.load(&mut first, ring.rows::<Transposed>(stage), 0);
+                mbarrier::wait(ring.full::<T>(stage), stage.parity);
+                reader.load(&mut first, ring.rows::<T>(stage), 0);
             }
             wgmma::wait::<0>();
-            give_back(ring, last, index);
+            give_back::<T>(ring, last, index);
             let own = Own::new(products, place, index);
             if products.n.is_multiple_of(2) {
-                own.write_all::<true>(&sums);
+                own.write_all::<T, true>(&sums);
             } else {
-                own.write_all::<false>(&sums);
+                own.write_all::<T, false>(&sums);
             }
         }
     }
@@ -174,9 +164,16 @@ unsafe fn multiply(products: &Products, ring: Ring, mut walk: Walk, index: u32) 
 /// # Safety
 /// The warp's loads from the stage, and the products that read it, are complete.
 #[inline(always)]
-unsafe fn give_back(ring: Ring, stage: Stage, index: u32) {
+unsafe fn give_back<T: Tile>(ring: Ring, stage: Stage, index: u32) {
     if index % WARP == 0 {
         // SAFETY: the barrier is made.
-        unsafe { mbarrier::arrive(ring.empty::<Transposed>(stage)) };
+        unsafe { mbarrier::arrive(ring.empty::<T>(stage)) };
     }
+}
+
+tensor_kernels! {
+    /// Large products.
+    gemm_tf32_transposed: Transposed = TENSOR_TF32, Sums256;
+    /// Products that have too few large tiles for all multiprocessors.
+    gemm_tf32_flat: Flat = TENSOR_TF32_FLAT, Sums128;
 }

@@ -1,13 +1,13 @@
 //! C: from the sums of the transposed product to memory.
 
 use super::fragment::own_column;
-use super::{PANEL_COLUMNS, Transposed};
+use super::PANEL_COLUMNS;
 use crate::gemm::output::element;
 use crate::gemm::walk::Place;
 use crate::gemm::{Products, Tile};
 use crate::params::READS_C;
 use crate::ptx::global;
-use crate::ptx::wgmma::{Sums, Sums256};
+use crate::ptx::wgmma::Sums;
 
 /// A thread's part of C: a pair of columns of rows 0, 1, 8, 9, 16, 17, … from its first on.
 pub struct Own {
@@ -26,9 +26,6 @@ const TOGETHER: u32 = 8;
 type Old = [[f32; 2]; TOGETHER as usize];
 
 impl Own {
-    /// Groups of a thread's pairs.
-    const GROUPS: u32 = Sums256::COLUMNS / 4 / TOGETHER;
-
     /// Of thread `index` of the block in the tile at `place`.
     #[inline(always)]
     pub fn new(products: &Products, place: Place, index: u32) -> Self {
@@ -93,7 +90,7 @@ impl Own {
     /// # Safety
     /// As for [`Own::read`]; the products are complete.
     #[inline(always)]
-    unsafe fn write<const EVEN: bool>(&self, group: u32, sums: &Sums256, old: &Old) {
+    unsafe fn write<const EVEN: bool>(&self, group: u32, sums: &impl Sums, old: &Old) {
         for i in 0..TOGETHER {
             let (to, exist) = self.pair(group, i);
             let four = sums.columns(((group * TOGETHER + i) / 2) as usize);
@@ -119,12 +116,13 @@ impl Own {
     /// # Safety
     /// As for [`Own::write`].
     #[inline(always)]
-    pub unsafe fn write_all<const EVEN: bool>(&self, sums: &Sums256) {
+    pub unsafe fn write_all<T: Tile, const EVEN: bool>(&self, sums: &T::Sums) {
+        let groups = T::TILE.n / 4 / TOGETHER;
         // SAFETY: as the caller vouches.
         unsafe {
             let mut old = self.read::<EVEN>(0);
-            for group in 0..Self::GROUPS {
-                let next = match group + 1 < Self::GROUPS {
+            for group in 0..groups {
+                let next = match group + 1 < groups {
                     true => self.read::<EVEN>(group + 1),
                     false => old,
                 };
@@ -138,14 +136,14 @@ impl Own {
 /// Asks for the lines of C that the tile at `place` is added to: when its products are complete they
 /// are in the L2.
 #[inline(always)]
-pub fn prefetch(products: &Products, place: Place, index: u32) {
+pub fn prefetch<T: Tile>(products: &Products, place: Place, index: u32) {
     // A row for each thread.
-    const { assert!(Transposed::TILE.n == 128 * Transposed::TILE.consumers) };
+    const { assert!(T::TILE.n == 128 * T::TILE.consumers) };
     if products.flags & READS_C == 0 {
         return;
     }
     let row = place.row + index;
-    for panel in 0..Transposed::TILE.m() / PANEL_COLUMNS {
+    for panel in 0..T::TILE.m() / PANEL_COLUMNS {
         let column = place.column + panel * PANEL_COLUMNS;
         if row < products.m && column < products.n {
             let at = element(products, place.matrix, row, column);

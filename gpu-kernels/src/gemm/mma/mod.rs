@@ -60,6 +60,8 @@ unsafe fn compute<const UNIT: u32>(operands: Operands, place: Place) {
         Copier::<UNIT>::commit();
         filled += 1;
     }
+    // SAFETY: C is the launch's.
+    unsafe { output::prefetch(&operands, place) };
     Copier::<UNIT>::wait::<{ AHEAD + 1 }>();
     thread::sync_threads();
     let reader = Reader::new(base);

@@ -1,6 +1,7 @@
 //! One warp keeps the copies going, warpgroups of 64 rows each multiply; blocks stay for several
 //! tiles, so that the copies of the next run while the last is written; blocks of a cluster share
-//! what they fetch of B.
+//! what they fetch of B. Where C is added it comes through the stages too, behind the k tiles of its
+//! tile: whole sectors, no registers, and there when the products are.
 
 use super::output::{self, Old};
 use super::ring::{Ring, Stage};
@@ -134,15 +135,17 @@ unsafe fn copy<T: Tile>(
             }
             stage = stage.next(T::TILE.stages);
         }
-        if products.reads_panels() {
-            for first in (0..T::TILE.n / PANEL_COLUMNS).step_by(T::TILE.panels_in_stage() as usize) {
-                // SAFETY: as above.
-                unsafe {
-                    mbarrier::wait(ring.empty::<T>(stage), stage.parity ^ 1);
-                    ring.fetch_panels::<T>(products, place, first, stage, rank);
-                }
-                stage = stage.next(T::TILE.stages);
+        let panels = match products.reads_panels() {
+            true => T::TILE.n / PANEL_COLUMNS,
+            false => 0,
+        };
+        for first in (0..panels).step_by(T::TILE.panels_in_stage() as usize) {
+            // SAFETY: as above.
+            unsafe {
+                mbarrier::wait(ring.empty::<T>(stage), stage.parity ^ 1);
+                ring.fetch_panels::<T>(products, place, first, stage, rank);
             }
+            stage = stage.next(T::TILE.stages);
         }
     }
 }

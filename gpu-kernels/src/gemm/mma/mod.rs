@@ -75,7 +75,11 @@ unsafe fn compute<const UNIT: u32>(operands: Operands, place: Place) {
         let mut i = 0;
         while i < turn {
             let stage = if UNIT == 8 { i } else { first };
-            let following = if stage + 1 == MMA.stages { 0 } else { stage + 1 };
+            let following = if stage + 1 == MMA.stages {
+                0
+            } else {
+                stage + 1
+            };
             // SAFETY: this k tile is complete since the barrier before.
             let second = unsafe { reader.load(stage, 1) };
             sums.multiply(&fragments);

@@ -147,7 +147,10 @@ unsafe fn read<const UNIT: u32>(operands: &Operands, at: usize, second: bool) ->
         } else {
             let from = operands.c.cast::<u16>().add(at);
             match UNIT {
-                1 => [widened(*from), if second { widened(*from.add(1)) } else { 0.0 }],
+                1 => [
+                    widened(*from),
+                    if second { widened(*from.add(1)) } else { 0.0 },
+                ],
                 _ => {
                     let pair = *from.cast::<u32>();
                     [widened(pair as u16), widened((pair >> 16) as u16)]

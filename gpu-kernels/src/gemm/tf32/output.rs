@@ -1,7 +1,7 @@
 //! C: from the sums of the transposed product to memory.
 
-use super::fragment::own_column;
 use super::PANEL_COLUMNS;
+use super::fragment::own_column;
 use crate::gemm::output::element;
 use crate::gemm::walk::Place;
 use crate::gemm::{Products, Tile};

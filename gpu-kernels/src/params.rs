@@ -409,6 +409,11 @@ impl TensorTile {
         self.a_bytes() + self.b_bytes()
     }
 
+    /// Panels of C, for each of the warpgroups that multiply, that fit where a stage has B.
+    pub const fn panels_in_stage(&self) -> u32 {
+        self.b_bytes() / (self.consumers * PANEL_BYTES)
+    }
+
     /// Where the barriers start, from the start of shared memory.
     pub const fn barriers_offset(&self) -> u32 {
         self.stages * self.stage_bytes() + self.consumers * self.staged * PANEL_BYTES
@@ -468,6 +473,13 @@ pub const TENSOR_TF32_DEPTH: u32 = 32;
 pub const TENSOR_TF32: TensorTile = TensorTile {
     staged: 0,
     ..SPECIALISED
+};
+
+/// For middling products in TF32.
+pub const TENSOR_TF32_FLAT: TensorTile = TensorTile {
+    cluster: 1,
+    staged: 0,
+    ..TENSOR_FLAT
 };
 
 /// For middling products.
@@ -659,6 +671,7 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_small", TENSOR_SMALL),
     tensor_entry("gemm_bf16_specialised", SPECIALISED),
     tensor_entry("gemm_bf16_wide", TENSOR_WIDE),
+    tensor_entry("gemm_tf32_flat", TENSOR_TF32_FLAT),
     tensor_entry("gemm_tf32_transposed", TENSOR_TF32),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),

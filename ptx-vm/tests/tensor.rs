@@ -745,6 +745,55 @@ fn accumulators_are_not_read_before_the_wait() {
 }
 
 #[test]
+fn operands_in_registers_are_not_written_before_the_wait() {
+    // B is 8 x 8 words of zeros; A is in %r20 to %r23.
+    let result = |write: &str| {
+        let text = kernel(
+            "",
+            &format!(
+                ".shared .align 128 .b8 s[256];
+                 mov.u32 %r1, %tid.x; mov.u32 %r2, s; and.b32 %r3, %r1, 63;
+                 mad.lo.u32 %r4, %r3, 4, %r2; mov.u32 %r5, 0;
+                 setp.lt.u32 %p1, %r1, 64; @%p1 st.shared.b32 [%r4], %r5;
+                 fence.proxy.async; bar.sync 0;
+                 shr.u32 %r6, %r2, 4; cvt.u64.u32 %d1, %r6; or.b64 %d1, %d1, 0x1000080000;
+                 mov.u32 %r20, 0; mov.u32 %r21, 0; mov.u32 %r22, 0; mov.u32 %r23, 0;
+                 setp.ne.u32 %p2, %r1, %r1;
+                 wgmma.fence.sync.aligned;
+                 wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32
+                 {{%r10, %r11, %r12, %r13}}, {{%r20, %r21, %r22, %r23}}, %d1, %p2, 1, 1;
+                 wgmma.commit_group.sync.aligned;
+                 {write}"
+            ),
+        )
+        .replace("sm_90", "sm_90a");
+        let mut memory = Memory::new();
+        let options = Options::default();
+        run(
+            &module(&text),
+            &mut memory,
+            [1; 3],
+            [128, 1, 1],
+            vec![],
+            &options,
+        )
+    };
+    let wait = "wgmma.wait_group.sync.aligned 0;";
+    // A move, an instruction that computes, one whose condition holds nowhere.
+    for write in ["mov.u32 %r21, %r1;", "add.u32 %r23, %r1, 1;"] {
+        result(&format!("{wait} {write}")).unwrap();
+        match result(&format!("{write} {wait}")) {
+            Err(RunError::Fault(fault)) => {
+                assert_eq!(fault.kind, FaultKind::AsyncNotWaited, "{fault}");
+                assert!(fault.text.starts_with(write), "{fault}");
+            }
+            other => panic!("a fault was expected, not {other:?}"),
+        }
+    }
+    result(&format!("@%p2 mov.u32 %r21, %r1; {wait}")).unwrap();
+}
+
+#[test]
 fn tensor_copies_clip_at_the_edges_and_store_back() {
     // A box of 8 x 4 words of a 10 x 5 tensor at (6, 3): 4 x 2 elements are inside.
     let text = kernel(

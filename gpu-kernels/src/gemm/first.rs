@@ -42,7 +42,7 @@ unsafe fn run<T: Tile>(products: Products) {
             row: place.row + warpgroup * 64,
             ..place
         };
-        let old = output::old_pairs::<T>(&products, rows, thread);
+        let mut old = output::OldPairs::<T>::read(&products, rows, thread);
         let mut sums = T::Sums::zero();
         let mut stage = Stage::FIRST;
         let mut last = stage;
@@ -77,7 +77,8 @@ unsafe fn run<T: Tile>(products: Products) {
         wgmma::wait::<0>();
         output::write::<T>(
             &products,
-            (&sums, &old),
+            &sums,
+            &mut old,
             rows,
             ring.staged::<T>(warpgroup),
             warpgroup,

@@ -100,6 +100,13 @@ impl Products {
         [self.m, self.n, self.batch]
     }
 
+    /// Whether C is added to the product, in bfloat16 in rows of whole 16-byte units, so that it can be
+    /// copied in panels.
+    fn reads_panels(&self) -> bool {
+        let both = crate::params::READS_C | crate::params::STAGES_C;
+        self.flags & both == both
+    }
+
     /// k tiles of a tile of C.
     fn depth(&self) -> u32 {
         self.k.div_ceil(crate::params::TENSOR_DEPTH)

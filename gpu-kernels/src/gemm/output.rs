@@ -13,8 +13,32 @@ type PairsOf<T> = <<T as Tile>::Sums as Sums>::Pairs;
 
 /// Columns of one step of [`Sums::columns`].
 const STEP: u32 = 8;
+/// Steps of a panel.
+const STEPS: u32 = PANEL_COLUMNS / STEP;
 
-/// Writes the sums of a warpgroup, C added if the launch reads it: `old`, from [`old_pairs`].
+/// What [`through_shared`] adds to the sums: C, or zeros.
+pub trait Old {
+    /// Waits until a panel is there.
+    ///
+    /// # Safety
+    /// The whole warpgroup calls it, for one panel after the other.
+    unsafe fn begin(&mut self, panel: u32);
+
+    /// The pairs of 16 columns of a panel, the `pair`-th of it, which lie, as `stmatrix` would put
+    /// them, at `at` from its start.
+    ///
+    /// # Safety
+    /// The whole warp calls it between [`Old::begin`] and [`Old::end`] of the panel.
+    unsafe fn four(&self, panel: u32, pair: u32, at: u32) -> [u32; 4];
+
+    /// Gives a panel up.
+    ///
+    /// # Safety
+    /// All threads of the warpgroup have their pairs of it.
+    unsafe fn end(&mut self, panel: u32);
+}
+
+/// Writes the sums of a warpgroup, C added if the launch reads it: `old`.
 ///
 /// `place` is that of the warpgroup's 64 rows, `staged` the address of its panels in shared
 /// memory.
@@ -25,7 +49,8 @@ const STEP: u32 = 8;
 #[inline(always)]
 pub unsafe fn write<T: Tile>(
     products: &Products,
-    (sums, old): (&T::Sums, &PairsOf<T>),
+    sums: &T::Sums,
+    old: &mut impl Old,
     place: Place,
     staged: u32,
     index: u32,
@@ -34,7 +59,7 @@ pub unsafe fn write<T: Tile>(
     // SAFETY: as the caller vouches.
     unsafe {
         if products.flags & STAGES_C != 0 {
-            through_shared::<T>(products, (sums, old), place, staged, index, thread);
+            through_shared::<T>(products, sums, old, place, staged, index, thread);
         } else {
             directly::<T>(products, sums, place, thread);
         }
@@ -49,14 +74,13 @@ pub unsafe fn write<T: Tile>(
 #[inline(always)]
 unsafe fn through_shared<T: Tile>(
     products: &Products,
-    (sums, old): (&T::Sums, &PairsOf<T>),
+    sums: &T::Sums,
+    old: &mut impl Old,
     place: Place,
     staged: u32,
     index: u32,
     thread: u32,
 ) {
-    /// Steps of a panel.
-    const STEPS: u32 = PANEL_COLUMNS / STEP;
     let (warp, lane) = (thread / 32, thread % 32);
     let barrier = 1 + index;
     // The row and the half of a 16-column step whose address this lane gives.
@@ -74,24 +98,30 @@ unsafe fn through_shared<T: Tile>(
             }
         }
         warpgroup::sync(barrier);
+        // SAFETY: the whole warpgroup is here.
+        unsafe { old.begin(panel) };
         let first = panel * STEPS;
-        let to = staged + slot * PANEL_BYTES + own_row * 128;
+        let to = staged + slot * PANEL_BYTES;
         for pair in 0..STEPS / 2 {
             let step = 2 * pair;
+            let at = own_row * 128 + ((step + half) ^ (own_row % 8)) * 16;
+            // SAFETY: the panel has begun.
+            let old = unsafe { old.four(panel, pair, at) };
             let mut four = [0; 4];
             for side in 0..2 {
                 let [a, b, c, d] = sums.columns((first + step + side) as usize);
-                let at = 2 * (first + step + side) as usize;
-                let (upper, lower) = (halves(old.get(at)), halves(old.get(at + 1)));
+                let old = |lower| halves(old[(2 * side + lower) as usize]);
+                let (upper, lower) = (old(0), old(1));
                 four[2 * side as usize] = bf16_pair(a + upper[0], b + upper[1]);
                 four[2 * side as usize + 1] = bf16_pair(c + lower[0], d + lower[1]);
             }
-            let chunk = (step + half) ^ (own_row % 8);
             // SAFETY: inside this warpgroup's panel; only this lane's row.
-            unsafe { store_4(to + chunk * 16, four) };
+            unsafe { store_4(to + at, four) };
         }
         fence::shared_written();
         warpgroup::sync(barrier);
+        // SAFETY: all threads are past their part of it.
+        unsafe { old.end(panel) };
         if thread == 0 {
             let at = [
                 place.column + panel * PANEL_COLUMNS,
@@ -105,33 +135,52 @@ unsafe fn through_shared<T: Tile>(
     }
 }
 
-/// The pairs of C that a thread adds to its sums: for every step that of the upper and that of the
-/// lower row; zeros if the launch does not read C, or not [`through_shared`].
+/// The pairs of C that a thread adds to its sums, in registers: for every step that of the upper and
+/// that of the lower row.
 ///
 /// Asked for before the products start, they arrive while these run.
-///
-/// # Safety
-/// The pointers of `products` are as it says; `place` is that of the warpgroup's 64 rows.
-#[inline(always)]
-pub unsafe fn old_pairs<T: Tile>(products: &Products, place: Place, thread: u32) -> PairsOf<T> {
-    let mut pairs = PairsOf::<T>::zero();
-    if products.flags & READS_C == 0 || products.flags & STAGES_C == 0 {
-        return pairs;
-    }
-    let (row, column) = own(place, thread);
-    for lower in 0..2 {
-        let row = row + 8 * lower;
-        let from = element(products, place.matrix, row, column);
-        let from = products.c.cast::<u16>().wrapping_add(from);
-        for step in 0..T::TILE.n / STEP {
-            let inside = row < products.m && column + step * STEP < products.n;
-            let from = from.wrapping_add((step * STEP) as usize).cast::<u32>();
-            // SAFETY: inside C, whose rows have an even number of elements.
-            let pair = unsafe { global::load_if(from, u32::from(inside)) };
-            pairs.set((2 * step + lower) as usize, pair);
+pub struct OldPairs<T: Tile>(PairsOf<T>);
+
+impl<T: Tile> OldPairs<T> {
+    /// Zeros if the launch does not read C, or not [`through_shared`].
+    ///
+    /// # Safety
+    /// The pointers of `products` are as it says; `place` is that of the warpgroup's 64 rows.
+    #[inline(always)]
+    pub unsafe fn read(products: &Products, place: Place, thread: u32) -> Self {
+        let mut pairs = PairsOf::<T>::zero();
+        if !products.reads_panels() {
+            return OldPairs(pairs);
         }
+        let (row, column) = own(place, thread);
+        for lower in 0..2 {
+            let row = row + 8 * lower;
+            let from = element(products, place.matrix, row, column);
+            let from = products.c.cast::<u16>().wrapping_add(from);
+            for step in 0..T::TILE.n / STEP {
+                let inside = row < products.m && column + step * STEP < products.n;
+                let from = from.wrapping_add((step * STEP) as usize).cast::<u32>();
+                // SAFETY: inside C, whose rows have an even number of elements.
+                let pair = unsafe { global::load_if(from, u32::from(inside)) };
+                pairs.set((2 * step + lower) as usize, pair);
+            }
+        }
+        OldPairs(pairs)
     }
-    pairs
+}
+
+impl<T: Tile> Old for OldPairs<T> {
+    #[inline(always)]
+    unsafe fn begin(&mut self, _: u32) {}
+
+    #[inline(always)]
+    unsafe fn four(&self, panel: u32, pair: u32, _: u32) -> [u32; 4] {
+        let first = 4 * (panel * STEPS / 2 + pair) as usize;
+        [0, 1, 2, 3].map(|i| self.0.get(first + i))
+    }
+
+    #[inline(always)]
+    unsafe fn end(&mut self, _: u32) {}
 }
 
 /// Any rows, any type: every thread writes its own elements.

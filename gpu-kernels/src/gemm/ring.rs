@@ -148,6 +148,44 @@ impl Ring {
         }
     }
 
+    /// Address of a warpgroup's panel `panel` of C in a stage of C.
+    #[inline(always)]
+    pub fn panel<T: Tile>(&self, stage: Stage, warpgroup: u32, panel: u32) -> u32 {
+        let before = warpgroup * T::TILE.panels_in_stage() + panel;
+        self.columns::<T>(stage) + before * PANEL_BYTES
+    }
+
+    /// Starts the copies of the panels of C from `first` on, of all warpgroups, into a stage.
+    ///
+    /// # Safety
+    /// As for [`Ring::fetch`].
+    #[inline(always)]
+    pub unsafe fn fetch_panels<T: Tile>(
+        &self,
+        products: &Products,
+        place: Place,
+        first: u32,
+        stage: Stage,
+        rank: u32,
+    ) {
+        const { assert!((T::TILE.n / PANEL_COLUMNS).is_multiple_of(T::TILE.panels_in_stage())) };
+        let TensorTile { consumers, .. } = T::TILE;
+        let panels = T::TILE.panels_in_stage();
+        let full = self.full::<T>(stage);
+        // SAFETY: as in `fetch`.
+        unsafe {
+            mbarrier::arrive_expecting(full, consumers * panels * PANEL_BYTES);
+            for warpgroup in 0..consumers {
+                let row = place.row + rank * T::TILE.m() + warpgroup * 64;
+                for panel in 0..panels {
+                    let to = self.panel::<T>(stage, warpgroup, panel);
+                    let column = place.column + (first + panel) * PANEL_COLUMNS;
+                    bulk_tensor::load(to, products.c_map, [column, row, place.matrix], full);
+                }
+            }
+        }
+    }
+
     /// Starts the products of a stage for the 64 rows of a warpgroup.
     ///
     /// # Safety

@@ -1,17 +1,20 @@
 //! One warp keeps the copies going, warpgroups of 64 rows each multiply; blocks stay for several
 //! tiles, so that the copies of the next run while the last is written; blocks of a cluster share
-//! what they fetch of B.
+//! what they fetch of B. Where C is added it comes through the stages too, behind the k tiles of its
+//! tile: whole sectors, no registers, and there when the products are.
 
+use super::output::{self, Old};
 use super::ring::{Ring, Stage};
 use super::walk::{Place, Walk};
-use super::{Products, Tile, output};
+use super::{Products, Tile};
 use crate::gpu::thread;
 use crate::params::{
-    SPECIALISED, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE, TensorTile,
+    PANEL_COLUMNS, SPECIALISED, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE, TensorTile,
 };
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Sums, Sums64, Sums128, Sums192, Sums256};
-use crate::ptx::{bulk_tensor, cluster, mbarrier, warpgroup};
+use crate::ptx::{bulk_tensor, cluster, ldmatrix, mbarrier, warpgroup};
+use core::marker::PhantomData;
 
 /// Moves registers from the warpgroup that copies to the two that multiply, which have 64,512 of
 /// the 65,536 of a multiprocessor then.
@@ -132,6 +135,18 @@ unsafe fn copy<T: Tile>(
             }
             stage = stage.next(T::TILE.stages);
         }
+        let panels = match products.reads_panels() {
+            true => T::TILE.n / PANEL_COLUMNS,
+            false => 0,
+        };
+        for first in (0..panels).step_by(T::TILE.panels_in_stage() as usize) {
+            // SAFETY: as above.
+            unsafe {
+                mbarrier::wait(ring.empty::<T>(stage), stage.parity ^ 1);
+                ring.fetch_panels::<T>(products, place, first, stage, rank);
+            }
+            stage = stage.next(T::TILE.stages);
+        }
     }
 }
 
@@ -155,8 +170,6 @@ unsafe fn multiply<T: Tile>(
             row: place.row + rank * T::TILE.m() + warpgroup * 64,
             ..place
         };
-        // SAFETY: the rows are those of this warpgroup.
-        let old = unsafe { output::old_pairs::<T>(products, place, thread) };
         let mut sums = T::Sums::zero();
         let mut left = depth;
         let mut last = stage;
@@ -186,14 +199,24 @@ unsafe fn multiply<T: Tile>(
         // SAFETY: all products are complete; panels and barrier are this warpgroup's own.
         unsafe {
             give_back::<T>(ring, last, thread);
+            let mut old = OldInStages::<T> {
+                ring,
+                stage,
+                warpgroup,
+                thread,
+                reads: products.reads_panels(),
+                shape: PhantomData,
+            };
             output::write::<T>(
                 products,
-                (&sums, &old),
+                &sums,
+                &mut old,
                 place,
                 ring.staged::<T>(warpgroup),
                 warpgroup,
                 thread,
             );
+            stage = old.stage;
         }
     }
     if thread == 0 {
@@ -216,6 +239,47 @@ unsafe fn give_back<T: Tile>(ring: Ring, stage: Stage, thread: u32) {
             } else {
                 mbarrier::arrive_at(ring.empty::<T>(stage), thread);
             }
+        }
+    }
+}
+
+/// C as it comes through the ring behind the k tiles of a tile.
+struct OldInStages<T> {
+    ring: Ring,
+    /// The next stage of the ring.
+    stage: Stage,
+    warpgroup: u32,
+    thread: u32,
+    reads: bool,
+    shape: PhantomData<T>,
+}
+
+impl<T: Tile> Old for OldInStages<T> {
+    #[inline(always)]
+    unsafe fn begin(&mut self, panel: u32) {
+        if self.reads && panel.is_multiple_of(T::TILE.panels_in_stage()) {
+            // SAFETY: a barrier of the ring.
+            unsafe { mbarrier::wait(self.ring.full::<T>(self.stage), self.stage.parity) };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn four(&self, panel: u32, _: u32, at: u32) -> [u32; 4] {
+        if !self.reads {
+            return [0; 4];
+        }
+        let panel = panel % T::TILE.panels_in_stage();
+        let panel = self.ring.panel::<T>(self.stage, self.warpgroup, panel);
+        // SAFETY: the stage is complete, and not given back yet.
+        unsafe { ldmatrix::load(panel + at) }
+    }
+
+    #[inline(always)]
+    unsafe fn end(&mut self, panel: u32) {
+        if self.reads && (panel + 1).is_multiple_of(T::TILE.panels_in_stage()) {
+            // SAFETY: all threads have read it, as the caller vouches.
+            unsafe { give_back::<T>(self.ring, self.stage, self.thread) };
+            self.stage = self.stage.next(T::TILE.stages);
         }
     }
 }

@@ -74,6 +74,27 @@ pub unsafe fn load_u32(address: u32) -> u32 {
     value
 }
 
+/// Loads two u32 from shared memory over `old` if `condition` is not 0 (`ld.shared.v2.b32` under a
+/// predicate).
+///
+/// Under a condition that is always true, and that the compiler cannot know, it loads without giving
+/// it a reason to believe that what the registers hold is not needed until then: they stay as long as
+/// products that are under way read them.
+///
+/// # Safety
+/// As for [`load`], with 8-byte alignment, whatever the condition.
+#[cfg(sm_90a)]
+#[inline(always)]
+pub unsafe fn load_pair_over(old: &mut [u32; 2], address: u32, condition: u32) {
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("{{ .reg .pred condition; setp.ne.u32 condition, {3}, 0; \
+              @condition ld.shared.v2.b32 {{{0}, {1}}}, [{2}]; }}",
+            inout(reg32) old[0], inout(reg32) old[1], in(reg32) address, in(reg32) condition,
+            options(nostack));
+    }
+}
+
 /// Stores a u16 to shared memory (`st.shared.u16`).
 ///
 /// # Safety

@@ -1,4 +1,4 @@
-//! Clocks (PTX ISA, "Special registers"), and a move that hides a value.
+//! Clocks (PTX ISA, "Special registers").
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_mut, unused_assignments))]
 
 /// Cycles of this multiprocessor's clock (`%clock64`).
@@ -10,17 +10,6 @@ pub fn clock64() -> u64 {
         ptx!("mov.u64 {0}, %clock64;", out(reg64) cycles, options(nomem, nostack));
     }
     cycles
-}
-
-/// `value`, of which the compiler knows nothing: a loop up to it stays a loop.
-#[inline(always)]
-pub fn opaque(value: u32) -> u32 {
-    let mut same = value;
-    // SAFETY: copies a register.
-    unsafe {
-        ptx!("mov.u32 {0}, {1};", out(reg32) same, in(reg32) value, options(pure, nomem, nostack));
-    }
-    same
 }
 
 /// Nanoseconds of the device-wide timer (`%globaltimer`).

@@ -47,10 +47,7 @@ pub const TF32: Gemm = Gemm {
     storage: Element::F32,
     read: Element::F32,
     outputs: &[Element::F32],
-    ladder: &[Variant {
-        name: "transposed",
-        summary: "C^T = B^T @ A^T in 256 x 128 tiles, B from registers",
-    }],
+    ladder: &wgmma::TF32,
     library: Library::GemmTf32,
     seen: |value| f32::from_bits(value.to_bits() & !0x1fff),
 };
@@ -152,7 +149,7 @@ impl Kernel for Gemm {
         match (is_mma(problem), self.read) {
             (true, _) => mma::surplus(problem),
             (false, Element::Bf16) => surplus::bf16(problem, info),
-            (false, Element::F32) => surplus::tf32(problem),
+            (false, Element::F32) => surplus::tf32(problem, info),
         }
     }
 

@@ -4,15 +4,16 @@
 //! matrices or the zeros that fill tiles up; so does every k tile, to its end. Sums start from 0,
 //! and C, or 0 in its place, is added when they are written.
 
-use super::wgmma::{case, staged, tile};
+use super::tiles;
+use super::wgmma::{case, staged, tile, transposed_case};
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Problem, Surplus};
-use gpu_kernels::params::{TENSOR_DEPTH, TENSOR_TF32, TENSOR_TF32_DEPTH};
+use gpu_kernels::params::{TENSOR_DEPTH, TENSOR_TF32_DEPTH};
 
 /// Of a product of bfloat16, on a device.
 pub fn bf16(problem: &Problem, info: &DeviceInfo) -> Surplus {
     let (m, n, _) = problem.matrix();
-    let shape = tile(problem, &case(problem, info)).shape;
+    let shape = tile(problem, &tiles::BF16, &case(problem, info)).shape;
     let rows = m.next_multiple_of(u64::from(shape.m() * shape.cluster));
     let columns = n.next_multiple_of(u64::from(shape.n));
     let mut surplus = Surplus {
@@ -30,12 +31,13 @@ pub fn bf16(problem: &Problem, info: &DeviceInfo) -> Surplus {
     surplus
 }
 
-/// Of a product of f32 in TF32.
-pub fn tf32(problem: &Problem) -> Surplus {
+/// Of a product of f32 in TF32, on a device.
+pub fn tf32(problem: &Problem, info: &DeviceInfo) -> Surplus {
     let (m, n, _) = problem.matrix();
     // The tile is one of the transposed product.
-    let rows = m.next_multiple_of(u64::from(TENSOR_TF32.n));
-    let columns = n.next_multiple_of(u64::from(TENSOR_TF32.m()));
+    let shape = tile(problem, &tiles::TF32, &transposed_case(problem, info)).shape;
+    let rows = m.next_multiple_of(u64::from(shape.n));
+    let columns = n.next_multiple_of(u64::from(shape.m()));
     Surplus {
         padding: padding(problem, [rows, columns, u64::from(TENSOR_TF32_DEPTH)]),
         overhead: problem.form.batch * m * n,

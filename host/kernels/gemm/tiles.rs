@@ -2,8 +2,8 @@
 //! H200 at sides from 64 to 8192, single and in batches; they need only put the choices in order.
 
 use gpu_kernels::params::{
-    ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_DEPTH, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL,
-    TENSOR_WIDE, TensorTile,
+    ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_TF32,
+    TENSOR_TF32_FLAT, TENSOR_WIDE, TensorTile,
 };
 
 /// A kernel with its tile.
@@ -25,8 +25,8 @@ pub struct Tile {
     around: f64,
 }
 
-/// The kernels, in the order of the ladder.
-pub const TILES: [Tile; 7] = [
+/// The kernels of bfloat16, in the order of the ladder.
+pub const BF16: [Tile; 7] = [
     Tile {
         variant: "wgmma",
         entry: "gemm_bf16_one_stage",
@@ -92,6 +92,30 @@ pub const TILES: [Tile; 7] = [
     },
 ];
 
+/// The kernels of TF32.
+pub const TF32: [Tile; 2] = [
+    Tile {
+        variant: "transposed",
+        entry: "gemm_tf32_transposed",
+        shape: TENSOR_TF32,
+        stays: true,
+        full: 0.72,
+        alone: 0.72,
+        around: 2.5,
+    },
+    Tile {
+        variant: "flat",
+        entry: "gemm_tf32_flat",
+        shape: TENSOR_TF32_FLAT,
+        stays: true,
+        full: 0.32,
+        alone: 0.32,
+        around: 1.5,
+    },
+];
+
+/// Bytes along k of a k tile.
+const DEPTH_BYTES: u64 = 128;
 /// Microseconds of a launch besides.
 const LAUNCH: f64 = 5.0;
 /// Bytes that all multiprocessors together move in a microsecond.
@@ -102,14 +126,16 @@ const UNITS: f64 = 132.0;
 /// A product, and the device that it runs on.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// Rows of C.
+    /// Rows of C, or columns if the transposed product is computed.
     pub m: u64,
-    /// Columns of C.
+    /// Columns of C, or rows.
     pub n: u64,
     /// Length of the dot products.
     pub k: u64,
     /// Products.
     pub batch: u64,
+    /// Bytes of an element.
+    pub element: u64,
     /// Multiprocessors.
     pub units: u64,
 }
@@ -145,20 +171,20 @@ impl Tile {
     fn microseconds(&self, case: &Case) -> f64 {
         let (tiles, resident) = (self.tiles(case), self.resident(case));
         let share = tiles.min(resident) as f64 / resident as f64;
-        let depth = case.k.div_ceil(u64::from(TENSOR_DEPTH)) as f64;
+        let depth = case.k.div_ceil(DEPTH_BYTES / case.element) as f64;
         let step = self.alone.max(self.full * share);
         let waves = tiles.div_ceil(resident) as f64 * (depth * step + self.around);
         let [m, n, k, batch] = [case.m, case.n, case.k, case.batch].map(|side| side as f64);
-        let bytes = 2.0 * batch * (m * k + k * n + 2.0 * m * n);
+        let bytes = case.element as f64 * batch * (m * k + k * n + 2.0 * m * n);
         let memory = bytes / (BYTES * case.units as f64 / UNITS);
         LAUNCH + waves.hypot(memory)
     }
 }
 
-/// The tile that takes the least time.
-pub fn choose(case: &Case) -> Tile {
-    let mut best = TILES[0];
-    for tile in TILES {
+/// The tile of `all` that takes the least time.
+pub fn choose(all: &[Tile], case: &Case) -> Tile {
+    let mut best = all[0];
+    for &tile in all {
         if tile.microseconds(case) < best.microseconds(case) {
             best = tile;
         }
@@ -173,7 +199,7 @@ mod tests {
     /// The fastest tiles of an H200, as measured: the choice must be one of them.
     #[test]
     fn the_choice_is_the_fastest_or_near_it() {
-        let measured: [(u64, u64, &[&str]); 9] = [
+        let bf16: [(u64, u64, &[&str]); 9] = [
             (256, 1, &["flat", "small", "pipelined"]),
             (1000, 1, &["flat"]),
             (2048, 1, &["specialised", "pipelined"]),
@@ -184,31 +210,37 @@ mod tests {
             (128, 16_384, &["pipelined", "flat"]),
             (256, 4_096, &["cluster", "specialised"]),
         ];
-        for (n, batch, fastest) in measured {
-            let case = Case {
-                m: n,
-                n,
-                k: n,
-                batch,
-                units: 132,
-            };
-            let chosen = choose(&case).variant;
-            assert!(fastest.contains(&chosen), "{n}, {batch}: {chosen}");
+        let tf32: [(u64, u64, &[&str]); 4] = [
+            (1024, 1, &["flat"]),
+            (2048, 1, &["transposed"]),
+            (4096, 1, &["transposed"]),
+            (8192, 1, &["transposed"]),
+        ];
+        for (tiles, element, measured) in [(&BF16[..], 2, &bf16[..]), (&TF32, 4, &tf32)] {
+            for &(n, batch, fastest) in measured {
+                let chosen = choose(tiles, &square(n, batch, element)).variant;
+                assert!(fastest.contains(&chosen), "{n}, {batch}: {chosen}");
+            }
+        }
+    }
+
+    fn square(n: u64, batch: u64, element: u64) -> Case {
+        Case {
+            m: n,
+            n,
+            k: n,
+            batch,
+            element,
+            units: 132,
         }
     }
 
     #[test]
     fn a_grid_is_whole_clusters_and_no_larger_than_the_device_holds() {
-        for tile in TILES {
+        for tile in BF16.into_iter().chain(TF32) {
             let cluster = u64::from(tile.shape.cluster);
             for n in [1, 64, 1000, 4097] {
-                let case = Case {
-                    m: n,
-                    n,
-                    k: n,
-                    batch: 1,
-                    units: 132,
-                };
+                let case = square(n, 1, 2);
                 let grid = tile.grid(&case);
                 assert!(grid > 0 && grid.is_multiple_of(cluster), "{}", tile.variant);
                 let resident = 132 * u64::from(tile.shape.blocks_per_sm);

@@ -2,13 +2,12 @@
 
 use super::layout::{C, Layout, word};
 use super::mma;
-use super::tiles::{self, Case, TILES, Tile};
+use super::tiles::{self, Case, Tile};
 use crate::device::{DeviceInfo, DeviceKind, Element};
 use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, Variant, stream};
 use crate::roofline::peak::ComputeCapability;
 use gpu_kernels::params::{
-    OUT_F32, PANEL_COLUMNS, READS_C, ROW_ELEMENTS, STAGES_C, TENSOR_DEPTH, TENSOR_TF32,
-    TENSOR_TF32_DEPTH,
+    OUT_F32, PANEL_COLUMNS, READS_C, ROW_ELEMENTS, STAGES_C, TENSOR_DEPTH, TENSOR_TF32_DEPTH,
 };
 
 /// The only compute capability with `wgmma`.
@@ -51,6 +50,22 @@ pub const BF16: [Variant; 9] = [
     },
 ];
 
+/// The ladder of products in TF32.
+pub const TF32: [Variant; 3] = [
+    Variant {
+        name: "transposed",
+        summary: "C^T = B^T @ A^T in tiles of 256 x 128 of C, B from registers",
+    },
+    Variant {
+        name: "flat",
+        summary: "the same with 128 x 64 tiles, eight k tiles ahead",
+    },
+    Variant {
+        name: "auto",
+        summary: "the tile that a cost model chooses for the shape",
+    },
+];
+
 /// The ladder on a kind of device.
 pub fn variants(kind: DeviceKind, ladder: &'static [Variant]) -> &'static [Variant] {
     match kind {
@@ -71,7 +86,7 @@ pub fn runs_on(info: &DeviceInfo) -> bool {
 pub fn bf16(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Launch, String> {
     check(problem, info)?;
     let case = case(problem, info);
-    let tile = tile(problem, &case);
+    let tile = tile(problem, &tiles::BF16, &case);
     let shape = tile.shape;
     let (m, n, _) = problem.matrix();
     let staged = staged(problem);
@@ -108,13 +123,12 @@ pub fn bf16(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
 /// Why it cannot be launched on the device.
 pub fn tf32(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Launch, String> {
     check(problem, info)?;
-    let shape = TENSOR_TF32;
-    let (m, n, _) = problem.matrix();
-    let tiles = m.div_ceil(u64::from(shape.n)) * n.div_ceil(u64::from(shape.m()));
-    let blocks = tiles.saturating_mul(problem.form.batch);
+    let case = transposed_case(problem, info);
+    let tile = tile(problem, &tiles::TF32, &case);
+    let shape = tile.shape;
     Ok(Launch {
-        entry: "gemm_tf32_transposed",
-        grid: stream::grid(blocks.min(u64::from(info.units)))?,
+        entry: tile.entry,
+        grid: stream::grid(tile.grid(&case))?,
         block: [shape.threads(), 1],
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: layout.scratch_bytes,
@@ -176,7 +190,7 @@ pub fn staged(problem: &Problem) -> bool {
     problem.out() == Element::Bf16 && n.is_multiple_of(ROW_ELEMENTS)
 }
 
-/// What the tile of a problem is chosen by.
+/// What the tile of a problem in bfloat16 is chosen by.
 pub fn case(problem: &Problem, info: &DeviceInfo) -> Case {
     let (m, n, k) = problem.matrix();
     Case {
@@ -184,14 +198,24 @@ pub fn case(problem: &Problem, info: &DeviceInfo) -> Case {
         n,
         k,
         batch: problem.form.batch,
+        element: Element::Bf16.bytes(),
         units: u64::from(info.units),
     }
 }
 
-/// The tile of a problem's variant.
-pub fn tile(problem: &Problem, case: &Case) -> Tile {
-    TILES
-        .into_iter()
-        .find(|tile| tile.variant == problem.variant)
-        .unwrap_or_else(|| tiles::choose(case))
+/// What the tile of a problem in TF32 is chosen by.
+pub fn transposed_case(problem: &Problem, info: &DeviceInfo) -> Case {
+    let (m, n, _) = problem.matrix();
+    Case {
+        m: n,
+        n: m,
+        element: Element::F32.bytes(),
+        ..case(problem, info)
+    }
+}
+
+/// The tile of `all` that a problem's variant is, or that is chosen.
+pub fn tile(problem: &Problem, all: &[Tile], case: &Case) -> Tile {
+    let named = all.iter().find(|tile| tile.variant == problem.variant);
+    named.copied().unwrap_or_else(|| tiles::choose(all, case))
 }

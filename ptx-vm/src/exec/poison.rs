@@ -4,7 +4,8 @@
 //! Loading such a value is no fault, because pipelines load ahead and drop what they do not
 //! need. Using it is: the fault then names the load. Moves hand the value on; every other
 //! instruction that reads the register uses it. Accumulators of a `wgmma` in flight are treated
-//! alike.
+//! alike. Registers that it reads are not to be written: its accumulators are poisoned as long, so that
+//! [`Warp::check_poison`] sees every such write.
 
 use std::collections::HashMap;
 
@@ -81,6 +82,7 @@ impl Warp {
             _ => None,
         };
         if let Some((to, from)) = moved {
+            self.check_fragments(to, active)?;
             let poison = self
                 .poisons
                 .get(&from)
@@ -117,8 +119,24 @@ impl Warp {
                 self.clear(key, u32::MAX);
             }
         }
-        written.into_iter().for_each(|key| self.clear(key, active));
+        for key in written {
+            self.check_fragments(key, active)?;
+            self.clear(key, active);
+        }
         Ok(())
+    }
+
+    /// Before a register is written: does a product in flight read it?
+    fn check_fragments(&self, (wide, slot): (bool, u32), active: u32) -> Checked<()> {
+        if wide || !self.products.read(slot) {
+            return Ok(());
+        }
+        let detail = "write to an operand of a wgmma that has not been waited for";
+        Err(Raw::new(
+            FaultKind::AsyncNotWaited,
+            active.trailing_zeros(),
+            detail,
+        ))
     }
 
     /// Lanes in which a selection takes the register; all for other instructions.

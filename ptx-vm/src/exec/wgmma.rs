@@ -1,7 +1,8 @@
 //! `wgmma.mma_async` (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
 //!
 //! Each of the four warps computes its 16 of the 64 rows. The accumulators change when the group
-//! is waited for, and reading them before is diagnosed. A product is complete only
+//! is waited for, and reading them before is diagnosed, as is a write to the registers that a product
+//! still reads. A product is complete only
 //! when all four warps have issued it, so a wait waits for them, and one thread's wait stands for
 //! the warpgroup. In the shadow the reads of the operands belong to the warpgroup's tensor unit
 //! until the wait: overwriting an operand too early is found. Precision is that of `mma.sync`.
@@ -26,6 +27,8 @@ enum Left {
 struct Product {
     ty: MatrixTy,
     d: Vec<R>,
+    /// Registers of the left operand.
+    fragment: Option<[R; 4]>,
     accumulate: bool,
     /// This warp's 16 rows of the product, row by row.
     sums: Vec<f64>,
@@ -45,6 +48,12 @@ impl WgmmaState {
     pub fn reset(&mut self) {
         self.products.clear();
         self.committed = 0;
+    }
+
+    /// Whether a product in flight reads the register.
+    pub fn read(&self, slot: R) -> bool {
+        let fragments = self.products.iter().filter_map(|product| product.fragment);
+        fragments.flatten().any(|read| read == slot)
     }
 
     /// Closes the open group.
@@ -142,6 +151,10 @@ impl Warp {
         self.products.products.push_back(Product {
             ty: wgmma.ty,
             d: wgmma.d.clone(),
+            fragment: match wgmma.a {
+                WgmmaA::Descriptor(_) => None,
+                WgmmaA::Registers(regs) => Some(regs),
+            },
             accumulate: self.pred(wgmma.accumulate) & 1 == 1,
             sums,
             number,

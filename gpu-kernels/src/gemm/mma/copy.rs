@@ -4,7 +4,6 @@ use super::{A_ROW, B_ROW, Operands};
 use crate::gemm::walk::Place;
 use crate::gpu::thread;
 use crate::params::MMA;
-use crate::ptx::special::opaque;
 use crate::ptx::{copy_async, shared};
 
 /// Bytes of a chunk, the unit of the swizzle and of `ldmatrix`.
@@ -24,6 +23,9 @@ pub fn in_b(row: u32, chunk: u32) -> u32 {
 }
 
 /// Copies the k tiles of one tile of C, one after the other, `UNIT` elements at a time.
+///
+/// For what lies past the edges of C other elements are copied, or zeros: what is computed from them
+/// is not written.
 pub struct Copier<const UNIT: u32> {
     /// This thread's first element of the next k tile of A and of B.
     a: *const u16,
@@ -33,11 +35,10 @@ pub struct Copier<const UNIT: u32> {
     n: u32,
     /// Shared memory.
     base: u32,
-    /// Rows of A from this thread's first on, elements of A's row from its first on, and whether
-    /// its column of B exists.
+    /// Rows of A behind this thread's first.
     rows: u32,
+    /// Elements of k from the next k tile on.
     depth: i32,
-    column_exists: bool,
 }
 
 impl<const UNIT: u32> Copier<UNIT> {
@@ -79,18 +80,31 @@ impl<const UNIT: u32> Copier<UNIT> {
         }
     }
 
-    /// Copies that follow each other; single elements, which take a register each on their way, not
-    /// all at once.
+    /// Makes `count` copies; single elements, which take a register each on their way, sixteen at a
+    /// time.
     #[inline(always)]
-    fn passes(count: u32) -> u32 {
-        if UNIT == 1 { opaque(count) } else { count }
+    fn passes(&self, count: u32, copy: impl Fn(u32)) {
+        let together = if UNIT == 1 { 16 } else { count };
+        let mut first = 0;
+        while first < count {
+            for i in 0..together {
+                copy(first + i);
+            }
+            first += together;
+            if UNIT == 1 {
+                // No side has its highest bit set, but compilers do not know: the loop stays one.
+                first += self.k >> 31;
+            }
+        }
     }
 
     /// Prepares to copy what the tile of C at `place` needs to the shared memory at `base`.
     #[inline(always)]
     pub fn new(operands: &Operands, place: Place, base: u32) -> Self {
         let ((a_row, a_column), (b_row, b_column)) = (Self::a_first(), Self::b_first());
-        let (row, column) = (place.row + a_row, place.column + b_column);
+        let last = operands.m - 1;
+        let row = (place.row + a_row).min(last);
+        let column = (place.column + b_column).min(operands.n - UNIT);
         let (n, k) = (operands.n as usize, operands.k as usize);
         Copier {
             a: operands.a.wrapping_add(row as usize * k + a_column as usize),
@@ -98,45 +112,63 @@ impl<const UNIT: u32> Copier<UNIT> {
             k: operands.k,
             n: operands.n,
             base,
-            rows: operands.m.saturating_sub(row),
+            rows: last - row,
             depth: operands.k as i32,
-            column_exists: column < operands.n,
         }
     }
 
-    /// Starts to copy the next k tile to a stage; zeros where A and B have no elements.
+    /// Whether it is `tiles` k tiles past the last.
+    #[inline(always)]
+    pub fn is_past(&self, tiles: u32) -> bool {
+        self.depth <= -((tiles * MMA.k) as i32)
+    }
+
+    /// Starts to copy the next k tile, if there is one, to a stage; zeros where k ends in it.
     ///
     /// # Safety
     /// Nothing accesses the stage until the copies have been waited for.
     #[inline(always)]
     pub unsafe fn start(&mut self, stage: u32) {
-        let base = self.base + stage * MMA.stage_bytes();
-        let ((a_row, a_column), (b_row, b_column)) = (Self::a_first(), Self::b_first());
-        let column_exists = (a_column as i32) < self.depth;
-        let mut pass = 0;
-        let passes = Self::passes(MMA.m / Self::A_ROWS);
-        while pass < passes {
-            let down = pass * Self::A_ROWS;
-            let from = self.a.wrapping_add(down as usize * self.k as usize);
-            let at = in_a(a_row + down, a_column * 2 / CHUNK) + a_column * 2 % CHUNK;
-            // SAFETY: inside A where the element exists, inside the stage in any case.
-            unsafe { copy::<UNIT>(base + at, from, column_exists && down < self.rows) };
-            pass += 1;
-        }
-        let mut pass = 0;
-        let passes = Self::passes(MMA.k / Self::B_ROWS);
-        while pass < passes {
-            let down = pass * Self::B_ROWS;
-            let from = self.b.wrapping_add(down as usize * self.n as usize);
-            let at = in_b(b_row + down, b_column * 2 / CHUNK) + b_column * 2 % CHUNK;
-            let exists = self.column_exists && ((b_row + down) as i32) < self.depth;
-            // SAFETY: as for A.
-            unsafe { copy::<UNIT>(base + at, from, exists) };
-            pass += 1;
+        // SAFETY: as the caller vouches.
+        unsafe {
+            if UNIT == 8 && self.depth >= MMA.k as i32 {
+                self.start_all::<true>(stage);
+            } else if UNIT != 8 || self.depth > 0 {
+                self.start_all::<false>(stage);
+            }
         }
         self.a = self.a.wrapping_add(MMA.k as usize);
         self.b = self.b.wrapping_add(MMA.k as usize * self.n as usize);
         self.depth -= MMA.k as i32;
+    }
+
+    /// Starts to copy a k tile, which is `WHOLE` or ends early.
+    ///
+    /// # Safety
+    /// As for [`Copier::start`].
+    #[inline(always)]
+    unsafe fn start_all<const WHOLE: bool>(&self, stage: u32) {
+        let base = self.base + stage * MMA.stage_bytes();
+        let ((a_row, a_column), (b_row, b_column)) = (Self::a_first(), Self::b_first());
+        self.passes(MMA.m / Self::A_ROWS, |pass| {
+            let down = pass * Self::A_ROWS;
+            // Whole units need no condition then.
+            let row = if UNIT == 8 { down.min(self.rows) } else { down };
+            let from = self.a.wrapping_add(row as usize * self.k as usize);
+            let at = in_a(a_row + down, a_column * 2 / CHUNK) + a_column * 2 % CHUNK;
+            let exists = WHOLE || (a_column as i32) < self.depth;
+            let exists = exists && (UNIT == 8 || down <= self.rows);
+            // SAFETY: inside A where the element exists, inside the stage in any case.
+            unsafe { copy::<UNIT>(base + at, from, exists) };
+        });
+        self.passes(MMA.k / Self::B_ROWS, |pass| {
+            let down = pass * Self::B_ROWS;
+            let from = self.b.wrapping_add(down as usize * self.n as usize);
+            let at = in_b(b_row + down, b_column * 2 / CHUNK) + b_column * 2 % CHUNK;
+            let exists = WHOLE || ((b_row + down) as i32) < self.depth;
+            // SAFETY: as for A.
+            unsafe { copy::<UNIT>(base + at, from, exists) };
+        });
     }
 }
 

@@ -52,7 +52,6 @@ struct Operands {
 #[inline(always)]
 unsafe fn compute<const UNIT: u32>(operands: Operands, place: Place) {
     let base = shared::dynamic_base();
-    let tiles = operands.k.div_ceil(MMA.k);
     let mut copier = Copier::<UNIT>::new(&operands, place, base);
     let mut filled = 0;
     while filled < MMA.stages {
@@ -61,31 +60,51 @@ unsafe fn compute<const UNIT: u32>(operands: Operands, place: Place) {
         Copier::<UNIT>::commit();
         filled += 1;
     }
+    // SAFETY: C is the launch's.
+    unsafe { output::prefetch(&operands, place) };
     Copier::<UNIT>::wait::<{ AHEAD + 1 }>();
     thread::sync_threads();
     let reader = Reader::new(base);
     let mut sums = Sums::zero();
     // SAFETY: the first k tile is complete, for all threads.
     let mut fragments = unsafe { reader.load(0, 0) };
-    let mut stage = 0;
-    let mut tile = 0;
-    while tile < tiles {
-        let following = if stage + 1 == MMA.stages { 0 } else { stage + 1 };
-        // SAFETY: this k tile is complete since the barrier before.
-        let second = unsafe { reader.load(stage, 1) };
-        sums.multiply(&fragments);
-        Copier::<UNIT>::wait::<AHEAD>();
-        // The next k tile is complete, and nobody reads this one any more.
-        thread::sync_threads();
-        // SAFETY: as said; past the last k tile zeros are copied, and what is read is not used.
-        unsafe {
-            copier.start(stage);
-            Copier::<UNIT>::commit();
-            fragments = reader.load(following, 0);
+    // With rows of whole units a turn of the loop takes all stages, whose addresses are constants then.
+    let turn = if UNIT == 8 { MMA.stages } else { 1 };
+    let mut first = 0;
+    'tiles: loop {
+        let mut i = 0;
+        while i < turn {
+            let stage = if UNIT == 8 { i } else { first };
+            let following = if stage + 1 == MMA.stages {
+                0
+            } else {
+                stage + 1
+            };
+            // SAFETY: this k tile is complete since the barrier before.
+            let second = unsafe { reader.load(stage, 1) };
+            sums.multiply(&fragments);
+            Copier::<UNIT>::wait::<AHEAD>();
+            // The next k tile is complete, and nobody reads this one any more.
+            thread::sync_threads();
+            if UNIT == 1 {
+                // Before registers are needed for single elements on their way.
+                sums.multiply(&second);
+            }
+            // SAFETY: as said; past the last k tile nothing is copied, and what is read is not used.
+            unsafe {
+                copier.start(stage);
+                Copier::<UNIT>::commit();
+                fragments = reader.load(following, 0);
+            }
+            if UNIT != 1 {
+                sums.multiply(&second);
+            }
+            if copier.is_past(MMA.stages) {
+                break 'tiles;
+            }
+            first = following;
+            i += 1;
         }
-        sums.multiply(&second);
-        stage = following;
-        tile += 1;
     }
     // No copy outlives the block.
     Copier::<UNIT>::wait::<0>();

@@ -357,6 +357,11 @@ pub const READS_C: u32 = 1;
 pub const OUT_F32: u32 = 2;
 /// Flag: C is written through shared memory; it is bfloat16 in rows of whole 16-byte units.
 pub const STAGES_C: u32 = 4;
+/// Flag of the kernels that round on the way: rows of A are no whole 16-byte units, so that no bulk
+/// copy takes them.
+pub const LOADS_A: u32 = 8;
+/// Flag: the same of B.
+pub const LOADS_B: u32 = 16;
 
 /// How a block of a tensor-core kernel is made up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -374,6 +379,8 @@ pub struct TensorTile {
     pub cluster: u32,
     /// Panels of C that a warpgroup has in shared memory at a time.
     pub staged: u32,
+    /// Whether the stages are f32 and there is one more, of bfloat16, to which they are rounded.
+    pub rounds: bool,
     /// Blocks on a multiprocessor.
     pub blocks_per_sm: u32,
 }
@@ -409,9 +416,20 @@ impl TensorTile {
         self.a_bytes() + self.b_bytes()
     }
 
+    /// Where what stages are rounded to starts, from the start of shared memory.
+    pub const fn rounded_offset(&self) -> u32 {
+        self.stages * self.stage_bytes()
+    }
+
+    /// Where the panels of C start, from the start of shared memory.
+    pub const fn staged_offset(&self) -> u32 {
+        let rounded = if self.rounds { self.stage_bytes() } else { 0 };
+        self.rounded_offset() + rounded
+    }
+
     /// Where the barriers start, from the start of shared memory.
     pub const fn barriers_offset(&self) -> u32 {
-        self.stages * self.stage_bytes() + self.consumers * self.staged * PANEL_BYTES
+        self.staged_offset() + self.consumers * self.staged * PANEL_BYTES
     }
 
     /// Dynamic shared memory of a block: the stages, C, two barriers a stage.
@@ -428,6 +446,7 @@ pub const ONE_STAGE: TensorTile = TensorTile {
     stages: 1,
     cluster: 1,
     staged: 1,
+    rounds: false,
     blocks_per_sm: 2,
 };
 
@@ -445,6 +464,7 @@ pub const SPECIALISED: TensorTile = TensorTile {
     stages: 4,
     cluster: 1,
     staged: 2,
+    rounds: false,
     blocks_per_sm: 1,
 };
 
@@ -478,6 +498,7 @@ pub const TENSOR_FLAT: TensorTile = TensorTile {
     stages: 8,
     cluster: 2,
     staged: 2,
+    rounds: false,
     blocks_per_sm: 1,
 };
 
@@ -489,7 +510,55 @@ pub const TENSOR_SMALL: TensorTile = TensorTile {
     stages: 2,
     cluster: 1,
     staged: 1,
+    rounds: false,
     blocks_per_sm: 4,
+};
+
+/// Depth of a k tile of f32 that is rounded on the way: 128 bytes; half of what it is rounded to.
+pub const FUSED_DEPTH: u32 = 32;
+
+/// Rounding on the way, small products, of which there are many.
+pub const FUSED_SMALL: TensorTile = TensorTile {
+    consumers: 1,
+    producers: 0,
+    n: 64,
+    stages: 2,
+    cluster: 1,
+    staged: 0,
+    rounds: true,
+    blocks_per_sm: 4,
+};
+
+/// Rounding on the way, larger ones of a batch.
+pub const FUSED_SQUARE: TensorTile = TensorTile {
+    consumers: 2,
+    n: 128,
+    blocks_per_sm: 2,
+    ..FUSED_SMALL
+};
+
+/// Rounding on the way, middling products: two blocks share B.
+pub const FUSED_FLAT: TensorTile = TensorTile {
+    n: 128,
+    stages: 6,
+    cluster: 2,
+    blocks_per_sm: 1,
+    ..FUSED_SMALL
+};
+
+/// Rounding on the way, large tiles.
+pub const FUSED_LARGE: TensorTile = TensorTile {
+    consumers: 2,
+    n: 256,
+    stages: 3,
+    blocks_per_sm: 1,
+    ..FUSED_SMALL
+};
+
+/// Rounding on the way, large products: two blocks share B.
+pub const FUSED_WIDE: TensorTile = TensorTile {
+    cluster: 2,
+    ..FUSED_LARGE
 };
 
 /// How a block of the `mma.sync` kernels and its warps share a tile of C.
@@ -659,6 +728,12 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_small", TENSOR_SMALL),
     tensor_entry("gemm_bf16_specialised", SPECIALISED),
     tensor_entry("gemm_bf16_wide", TENSOR_WIDE),
+    tensor_entry("gemm_fused_any", FUSED_SMALL),
+    tensor_entry("gemm_fused_flat", FUSED_FLAT),
+    tensor_entry("gemm_fused_large", FUSED_LARGE),
+    tensor_entry("gemm_fused_small", FUSED_SMALL),
+    tensor_entry("gemm_fused_square", FUSED_SQUARE),
+    tensor_entry("gemm_fused_wide", FUSED_WIDE),
     tensor_entry("gemm_tf32_transposed", TENSOR_TF32),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),

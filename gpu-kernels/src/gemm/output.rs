@@ -139,7 +139,7 @@ pub unsafe fn old_pairs<T: Tile>(products: &Products, place: Place, thread: u32)
 /// # Safety
 /// As for [`write`].
 #[inline(always)]
-unsafe fn directly<T: Tile>(products: &Products, sums: &T::Sums, place: Place, thread: u32) {
+pub unsafe fn directly<T: Tile>(products: &Products, sums: &T::Sums, place: Place, thread: u32) {
     let (row, column) = own(place, thread);
     if products.flags & OUT_F32 != 0 && products.n.is_multiple_of(2) {
         // SAFETY: as the caller vouches.

@@ -97,3 +97,17 @@ pub unsafe fn store_u32(address: u32, value: u32) {
         ptx!("st.shared.u32 [{0}], {1};", in(reg32) address, in(reg32) value, options(nostack));
     }
 }
+
+/// Stores 8 bytes to shared memory (`st.shared.v2.u32`).
+///
+/// # Safety
+/// As for [`store`], with 8-byte alignment.
+#[cfg(sm_90a)]
+#[inline(always)]
+pub unsafe fn store_v2(address: u32, [low, high]: [u32; 2]) {
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("st.shared.v2.u32 [{0}], {{{1}, {2}}};",
+            in(reg32) address, in(reg32) low, in(reg32) high, options(nostack));
+    }
+}

@@ -2,8 +2,9 @@
 //! H200 at sides from 64 to 8192, single and in batches; they need only put the choices in order.
 
 use gpu_kernels::params::{
-    ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_DEPTH, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL,
-    TENSOR_WIDE, TensorTile,
+    FUSED_DEPTH, FUSED_FLAT, FUSED_LARGE, FUSED_SMALL, FUSED_SQUARE, FUSED_WIDE, ONE_STAGE,
+    PIPELINED, SPECIALISED, TENSOR_DEPTH, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE,
+    TensorTile,
 };
 
 /// A kernel with its tile.
@@ -92,6 +93,64 @@ pub const TILES: [Tile; 7] = [
     },
 ];
 
+/// The kernels that round on the way; their k tiles are half as deep.
+pub const FUSED: [Tile; 5] = [
+    Tile {
+        variant: "fused-small",
+        entry: "gemm_fused_small",
+        shape: FUSED_SMALL,
+        stays: true,
+        full: 0.80,
+        alone: 0.35,
+        around: 0.8,
+    },
+    Tile {
+        variant: "fused-square",
+        entry: "gemm_fused_square",
+        shape: FUSED_SQUARE,
+        stays: true,
+        full: 0.80,
+        alone: 0.40,
+        around: 1.5,
+    },
+    Tile {
+        variant: "fused-flat",
+        entry: "gemm_fused_flat",
+        shape: FUSED_FLAT,
+        stays: true,
+        full: 0.35,
+        alone: 0.35,
+        around: 1.0,
+    },
+    Tile {
+        variant: "fused-large",
+        entry: "gemm_fused_large",
+        shape: FUSED_LARGE,
+        stays: true,
+        full: 0.90,
+        alone: 0.80,
+        around: 2.0,
+    },
+    Tile {
+        variant: "fused-wide",
+        entry: "gemm_fused_wide",
+        shape: FUSED_WIDE,
+        stays: true,
+        full: 0.75,
+        alone: 0.75,
+        around: 2.0,
+    },
+];
+
+/// That of them which takes rows of any length.
+pub const FUSED_ANY: Tile = Tile {
+    variant: "fused",
+    entry: "gemm_fused_any",
+    full: 4.0,
+    alone: 2.0,
+    ..FUSED[0]
+};
+
 /// Microseconds of a launch besides.
 const LAUNCH: f64 = 5.0;
 /// Bytes that all multiprocessors together move in a microsecond.
@@ -145,20 +204,24 @@ impl Tile {
     fn microseconds(&self, case: &Case) -> f64 {
         let (tiles, resident) = (self.tiles(case), self.resident(case));
         let share = tiles.min(resident) as f64 / resident as f64;
-        let depth = case.k.div_ceil(u64::from(TENSOR_DEPTH)) as f64;
+        let (depth, input_bytes) = match self.shape.rounds {
+            true => (FUSED_DEPTH, 4.0),
+            false => (TENSOR_DEPTH, 2.0),
+        };
+        let depth = case.k.div_ceil(u64::from(depth)) as f64;
         let step = self.alone.max(self.full * share);
         let waves = tiles.div_ceil(resident) as f64 * (depth * step + self.around);
         let [m, n, k, batch] = [case.m, case.n, case.k, case.batch].map(|side| side as f64);
-        let bytes = 2.0 * batch * (m * k + k * n + 2.0 * m * n);
+        let bytes = batch * (input_bytes * (m * k + k * n) + 4.0 * m * n);
         let memory = bytes / (BYTES * case.units as f64 / UNITS);
         LAUNCH + waves.hypot(memory)
     }
 }
 
 /// The tile that takes the least time.
-pub fn choose(case: &Case) -> Tile {
-    let mut best = TILES[0];
-    for tile in TILES {
+pub fn choose(tiles: &[Tile], case: &Case) -> Tile {
+    let mut best = tiles[0];
+    for &tile in tiles {
         if tile.microseconds(case) < best.microseconds(case) {
             best = tile;
         }
@@ -192,14 +255,14 @@ mod tests {
                 batch,
                 units: 132,
             };
-            let chosen = choose(&case).variant;
+            let chosen = choose(&TILES, &case).variant;
             assert!(fastest.contains(&chosen), "{n}, {batch}: {chosen}");
         }
     }
 
     #[test]
     fn a_grid_is_whole_clusters_and_no_larger_than_the_device_holds() {
-        for tile in TILES {
+        for tile in TILES.into_iter().chain(FUSED) {
             let cluster = u64::from(tile.shape.cluster);
             for n in [1, 64, 1000, 4097] {
                 let case = Case {

@@ -131,7 +131,7 @@ pub fn tf32(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
 }
 
 /// Says what a device without `wgmma` lacks.
-fn check(problem: &Problem, info: &DeviceInfo) -> Result<(), String> {
+pub fn check(problem: &Problem, info: &DeviceInfo) -> Result<(), String> {
     if runs_on(info) {
         return Ok(());
     }
@@ -193,5 +193,5 @@ pub fn tile(problem: &Problem, case: &Case) -> Tile {
     TILES
         .into_iter()
         .find(|tile| tile.variant == problem.variant)
-        .unwrap_or_else(|| tiles::choose(case))
+        .unwrap_or_else(|| tiles::choose(&TILES, case))
 }

@@ -1,0 +1,99 @@
+//! The copies of f32 into the stages.
+
+use super::{Fused, Operands};
+use crate::gemm::ring::{Ring, Stage};
+use crate::gemm::walk::{Place, Walk};
+use crate::params::{FUSED_DEPTH, LOADS_A, LOADS_B};
+use crate::ptx::{bulk_tensor, mbarrier};
+
+/// Columns of a panel of f32: 128 bytes.
+pub const COLUMNS: u32 = 32;
+/// Bytes of a panel of B: a k tile of rows.
+pub const BYTES: u32 = FUSED_DEPTH * 128;
+
+/// What a block has to copy: the next k tile, and the stage that it goes to.
+#[derive(Clone, Copy)]
+pub struct Feed {
+    walk: Walk,
+    place: Option<Place>,
+    k_tile: u32,
+    stage: Stage,
+    rank: u32,
+}
+
+impl Feed {
+    /// All of the tiles of `walk`, for block `rank` of its cluster.
+    #[inline(always)]
+    pub fn new(mut walk: Walk, rank: u32) -> Self {
+        let place = walk.next();
+        Feed {
+            walk,
+            place,
+            k_tile: 0,
+            stage: Stage::FIRST,
+            rank,
+        }
+    }
+
+    /// Starts the copies of the next k tile, if there is one, once every block of the cluster has read
+    /// what was in its stage.
+    ///
+    /// # Safety
+    /// One thread of each block calls it; its own block has read the stage.
+    #[inline(always)]
+    pub unsafe fn next<T: Fused>(&mut self, operands: &Operands, ring: Ring) {
+        let Some(place) = self.place else { return };
+        // SAFETY: the barriers are made; a stage that was never filled counts as read, which is the
+        // phase before the first.
+        unsafe {
+            if T::TILE.cluster > 1 {
+                mbarrier::wait(ring.empty::<T>(self.stage), self.stage.parity ^ 1);
+            }
+            self.fetch::<T>(operands, ring, place);
+        }
+        self.stage = self.stage.next(T::TILE.stages);
+        self.k_tile += 1;
+        if self.k_tile == operands.depth() {
+            self.k_tile = 0;
+            self.place = self.walk.next();
+        }
+    }
+
+    /// Starts the copies of a k tile: A's rows of this block, and B, of which every block of a cluster
+    /// fetches a part for all. What no bulk copy takes is loaded when it is rounded.
+    ///
+    /// # Safety
+    /// As for [`Feed::next`]; the stage is empty, in every block of the cluster.
+    #[inline(always)]
+    unsafe fn fetch<T: Fused>(&self, operands: &Operands, ring: Ring, place: Place) {
+        let cluster = T::TILE.cluster;
+        let (stage, rank) = (self.stage, self.rank);
+        let full = ring.full::<T>(stage);
+        let k = self.k_tile * FUSED_DEPTH;
+        let (copies_a, copies_b) = (!operands.loads::<T>(LOADS_A), !operands.loads::<T>(LOADS_B));
+        let bytes = |copies, bytes| if copies { bytes } else { 0 };
+        let (a_bytes, b_bytes) = (T::TILE.a_bytes(), T::TILE.b_bytes());
+        // SAFETY: the addresses are those of a stage that nobody reads; its barriers are made.
+        unsafe {
+            mbarrier::arrive_expecting(full, bytes(copies_a, a_bytes) + bytes(copies_b, b_bytes));
+            if copies_a {
+                let from = [k, place.row + rank * T::TILE.m(), place.matrix];
+                bulk_tensor::load(ring.rows::<T>(stage), operands.products.a, from, full);
+            }
+            if copies_b {
+                let map = operands.products.b;
+                for panel in 0..T::TILE.n / COLUMNS {
+                    let part = rank * (FUSED_DEPTH / cluster);
+                    let to = ring.columns::<T>(stage) + panel * BYTES + rank * (BYTES / cluster);
+                    let from = [place.column + panel * COLUMNS, k + part, place.matrix];
+                    if cluster == 1 {
+                        bulk_tensor::load(to, map, from, full);
+                    } else {
+                        let all = (1u16 << cluster) - 1;
+                        bulk_tensor::load_multicast(to, map, from, full, all);
+                    }
+                }
+            }
+        }
+    }
+}

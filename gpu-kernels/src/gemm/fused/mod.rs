@@ -19,7 +19,7 @@ use super::{Products, Tile, output};
 use crate::gpu::thread;
 use crate::params::{
     FUSED_DEPTH, FUSED_FLAT, FUSED_LARGE, FUSED_SMALL, FUSED_SQUARE, FUSED_WIDE, PANEL_BYTES,
-    READS_C, TensorTile,
+    READS_C, TensorTile, WARP,
 };
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Descriptor, Sums, Sums64, Sums128, Sums256};
@@ -83,10 +83,13 @@ unsafe fn run<T: Fused>(operands: Operands) {
     );
     let walk = Walk::new(operands.products.extent(), tile, first, step);
     let mut feed = Feed::new(walk, rank);
-    // SAFETY: one thread makes the barriers and feeds the stages, in a cluster once every block has
-    // made its own.
+    // In a cluster the thread that feeds the stages waits for the barriers of the others first; two
+    // threads, so that no compiler draws the cluster's barrier, which whole warps reach, into a branch.
+    let maker = if cluster == 1 { 0 } else { WARP };
+    // SAFETY: one thread makes the barriers and one feeds the stages, in a cluster once every block
+    // has made its own.
     unsafe {
-        if index == 0 {
+        if index == maker {
             ring.make_barriers::<T>(cluster);
         }
         if cluster > 1 {

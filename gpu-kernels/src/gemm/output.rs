@@ -187,20 +187,19 @@ unsafe fn pairs_of_f32<T: Tile>(
         let mut old = [[0.0; 2]; 2 * AHEAD as usize];
         for i in 0..2 * AHEAD {
             let (lower, step) = (i % 2, group * AHEAD + i / 2);
-            if reads && inside(lower, step) {
-                // SAFETY: a pair inside C.
-                old[i as usize] = unsafe { global::load_v2(address(lower, step)) };
-            }
+            let loads = u32::from(reads && inside(lower, step));
+            // SAFETY: a pair inside C.
+            old[i as usize] = unsafe { global::load_v2_if(address(lower, step), loads) };
         }
         for i in 0..2 * AHEAD {
             let (lower, step) = (i % 2, group * AHEAD + i / 2);
-            if inside(lower, step) {
-                let four = sums.columns(step as usize);
-                let at = 2 * lower as usize;
-                let [x, y] = old[i as usize];
-                // SAFETY: as above; nobody else writes it.
-                unsafe { global::store_v2(address(lower, step), [four[at] + x, four[at + 1] + y]) };
-            }
+            let stores = u32::from(inside(lower, step));
+            let four = sums.columns(step as usize);
+            let at = 2 * lower as usize;
+            let [x, y] = old[i as usize];
+            let pair = [four[at] + x, four[at + 1] + y];
+            // SAFETY: as above; nobody else writes it.
+            unsafe { global::store_v2_if(address(lower, step), pair, stores) };
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::params::{
     READS_C, TensorTile, WARP,
 };
 use crate::ptx::bulk_tensor::TensorMap;
+use crate::ptx::special::opaque;
 use crate::ptx::wgmma::{self, Descriptor, Sums, Sums64, Sums128, Sums256};
 use crate::ptx::{cluster, fence, global, mbarrier};
 use feed::Feed;
@@ -96,7 +97,7 @@ unsafe fn run<T: Fused>(operands: Operands) {
             cluster::sync();
         }
         if index == 0 {
-            for _ in 0..T::TILE.stages {
+            for _ in 0..opaque(T::TILE.stages) {
                 feed.next::<T>(&operands, ring);
             }
         }

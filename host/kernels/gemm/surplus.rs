@@ -8,47 +8,41 @@ use super::fused;
 use super::wgmma::{case, staged, tile};
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Problem, Surplus};
-use gpu_kernels::params::{FUSED_DEPTH, TENSOR_DEPTH, TENSOR_TF32, TENSOR_TF32_DEPTH};
+use gpu_kernels::params::{
+    FUSED_DEPTH, TENSOR_DEPTH, TENSOR_TF32, TENSOR_TF32_DEPTH, TensorTile,
+};
 
 /// Of a product of bfloat16, on a device.
 pub fn bf16(problem: &Problem, info: &DeviceInfo) -> Surplus {
-    let (m, n, _) = problem.matrix();
     let shape = tile(problem, &case(problem, info)).shape;
-    let rows = m.next_multiple_of(u64::from(shape.m() * shape.cluster));
-    let columns = n.next_multiple_of(u64::from(shape.n));
-    let mut surplus = Surplus {
-        padding: padding(problem, [rows, columns, u64::from(TENSOR_DEPTH)]),
-        overhead: written_directly(problem),
-        avoidable: 0,
-    };
-    if staged(problem) {
-        // Whole panels are added to, and clipped when they are copied to C.
-        surplus.padding += problem.form.batch * (rows * columns - m * n);
-    }
-    surplus
+    of_tiles(problem, &shape, TENSOR_DEPTH)
 }
 
 /// Of a product of f32 that is rounded to bfloat16 on the way, on a device.
 pub fn fused(problem: &Problem, info: &DeviceInfo) -> Surplus {
-    let (m, n, _) = problem.matrix();
     let shape = fused::tile(problem, &case(problem, info)).shape;
-    let rows = m.next_multiple_of(u64::from(shape.m() * shape.cluster));
-    let columns = n.next_multiple_of(u64::from(shape.n));
-    Surplus {
-        padding: padding(problem, [rows, columns, u64::from(FUSED_DEPTH)]),
-        overhead: written_directly(problem),
-        avoidable: 0,
-    }
+    of_tiles(problem, &shape, FUSED_DEPTH)
 }
 
-/// FLOPs that add C, or 0 in its place, to the sums of a product.
-fn written_directly(problem: &Problem) -> u64 {
+/// Of a product in tiles of a shape, with k tiles `depth` deep.
+fn of_tiles(problem: &Problem, shape: &TensorTile, depth: u32) -> Surplus {
     let (m, n, _) = problem.matrix();
-    // Rows of odd length are written element by element, and 0 is not added to one.
-    if n % 2 == 1 && problem.out() == Element::F32 && !problem.form.reads_c {
-        return 0;
+    let rows = m.next_multiple_of(u64::from(shape.m() * shape.cluster));
+    let columns = n.next_multiple_of(u64::from(shape.n));
+    let mut surplus = Surplus {
+        padding: padding(problem, [rows, columns, u64::from(depth)]),
+        overhead: problem.form.batch * m * n,
+        avoidable: 0,
+    };
+    let out_f32 = problem.out() == Element::F32;
+    if staged(problem) || (out_f32 && n.is_multiple_of(2)) {
+        // Whole tiles are added to, and clipped when they are copied or stored to C.
+        surplus.padding += problem.form.batch * (rows * columns - m * n);
+    } else if out_f32 && !problem.form.reads_c {
+        // Elements are written one by one, and nothing is added.
+        surplus.overhead = 0;
     }
-    problem.form.batch * m * n
+    surplus
 }
 
 /// Of a product of f32 in TF32.

@@ -208,6 +208,74 @@ fn multicast_copies_reach_every_block_of_the_mask() {
     assert_eq!(report.global.load_bytes, 128);
 }
 
+/// Thread 0 of each of two blocks copies 64 of its words to its peer; all wait for their own mbarrier.
+fn exchange(copy: &str, wait: &str) -> String {
+    clustered(
+        ".param .u64 out",
+        &format!(
+            ".shared .align 16 .b8 s[256]; .shared .align 16 .b8 got[256]; .shared .align 8 .b64 full;
+             ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %cluster_ctarank; mov.u32 %r3, s;
+             mov.u32 %r4, got; mov.u32 %r5, full; mov.u32 %r20, 256;
+             setp.eq.u32 %p1, %r1, 0;
+             @%p1 mbarrier.init.shared.b64 [%r5], 1; @%p1 fence.mbarrier_init.release.cluster;
+             mad.lo.u32 %r6, %r2, 64, %r1; mad.lo.u32 %r7, %r1, 4, %r3; st.shared.u32 [%r7], %r6;
+             fence.proxy.async; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+             xor.b32 %r8, %r2, 1;
+             mapa.shared::cluster.u32 %r9, %r4, %r8; mapa.shared::cluster.u32 %r10, %r5, %r8;
+             @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r5], 256;
+             {copy}
+             {wait}
+             mad.lo.u32 %r11, %r1, 4, %r4; ld.shared.u32 %r12, [%r11];
+             mul.wide.u32 %d2, %r6, 4; add.s64 %d2, %d1, %d2; st.global.u32 [%d2], %r12;
+             barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
+        ),
+        2,
+    )
+}
+
+const COPY: &str = "@%p1 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r9], [%r3], %r20, [%r10];";
+const WAIT: &str =
+    "wait: mbarrier.try_wait.parity.shared.b64 %p3, [%r5], 0; @!%p3 bra wait;";
+
+#[test]
+fn a_block_copies_its_shared_memory_to_its_peer() {
+    let (got, report) = words(&exchange(COPY, WAIT), 2, 64, 128).unwrap();
+    let expected: Vec<u32> = (64..128).chain(0..64).collect();
+    assert_eq!(got, expected);
+    assert_eq!(report.global.load_bytes, 0);
+    // Stores and loads of every thread, and both copies.
+    let each = 2 * 256;
+    assert_eq!((report.shared.load_bytes, report.shared.store_bytes), (2 * each, 2 * each));
+}
+
+#[test]
+fn a_copy_between_blocks_must_be_waited_for_and_name_places_that_it_may_reach() {
+    let failing = |copy: &str, wait: &str| fault(&exchange(copy, wait), 2, 64);
+    let hasty = failing(COPY, "");
+    assert_eq!(hasty.kind, FaultKind::SharedRace, "{hasty}");
+    // The source is overwritten while it may still be read.
+    let overwritten = failing(&format!("{COPY} st.shared.u32 [%r7], %r6;"), WAIT);
+    assert_eq!(overwritten.kind, FaultKind::AsyncNotWaited, "{overwritten}");
+    let remote_source = failing(&COPY.replace("[%r3]", "[%r9]"), WAIT);
+    assert!(
+        remote_source.detail.contains("the block that copies"),
+        "{remote_source}"
+    );
+    let wrong_barrier = failing(&COPY.replace("[%r10]", "[%r5]"), WAIT);
+    assert!(
+        wrong_barrier.detail.contains("the block that the copy goes to"),
+        "{wrong_barrier}"
+    );
+    for (from, to, kind) in [
+        ("%r20,", "24,", FaultKind::Misaligned),
+        ("[%r9]", "[%r9+8]", FaultKind::Misaligned),
+        ("[%r9]", "[%r9+4096]", FaultKind::OutOfBounds),
+    ] {
+        let found = failing(&COPY.replace(from, to), WAIT);
+        assert_eq!(found.kind, kind, "{found}");
+    }
+}
+
 #[test]
 fn clusters_divide_the_grid() {
     let module = module(&clustered(".param .u64 out", "", 2));

@@ -1,50 +1,138 @@
-//! The launches of `gemm-mixed` that round A and B on the way to the tensor cores.
+//! `gemm-mixed`: the launches that round A and B on the way to the tensor cores, and the choice
+//! between these and rounding in memory first.
 
 use super::layout::{A, B, C, word};
-use super::tiles::{self, Case, FUSED, FUSED_ANY, Tile};
+use super::tiles::{self, BYTES, Case, TILES, Tile, UNITS};
 use super::wgmma::{case, check};
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, Variant, stream};
-use gpu_kernels::params::{FUSED_DEPTH, LOADS_A, LOADS_B, OUT_F32, READS_C};
+use gpu_kernels::params::{
+    FUSED_DEPTH, FUSED_FLAT, FUSED_LARGE, FUSED_SMALL, FUSED_SQUARE, FUSED_WIDE, LOADS_A, LOADS_B,
+    OUT_F32, READS_C,
+};
 
 /// f32 in 16 bytes, of which rows are made that bulk copies take.
 const UNIT: u64 = 4;
 
+/// The variant that rounds in memory first.
+const CONVERT: &str = "convert";
+/// The variant that takes what is faster.
+const AUTO: &str = "auto";
+
 /// The ladder of `gemm-mixed`.
 pub const MIXED: [Variant; 7] = [
     Variant {
-        name: "convert",
+        name: CONVERT,
         summary: "A and B are rounded to bfloat16 in memory first, which counts; then as gemm-bf16",
     },
     Variant {
         name: "fused-small",
-        summary: "A and B are rounded in shared memory, on the way",
+        summary: "A and B are rounded on the way, in shared memory: 64 x 64 tiles, four blocks a \
+                  multiprocessor, any rows",
     },
     Variant {
         name: "fused-square",
-        summary: "A and B are rounded in shared memory, on the way",
+        summary: "the same with 128 x 128 tiles, two blocks a multiprocessor",
     },
     Variant {
         name: "fused-flat",
-        summary: "A and B are rounded in shared memory, on the way",
+        summary: "the same with 64 x 128 tiles; two blocks share what they fetch of B",
     },
     Variant {
         name: "fused-large",
-        summary: "A and B are rounded in shared memory, on the way",
+        summary: "the same with 128 x 256 tiles",
     },
     Variant {
         name: "fused-wide",
-        summary: "A and B are rounded in shared memory, on the way",
+        summary: "the same; two blocks share what they fetch of B",
     },
     Variant {
-        name: "fused",
-        summary: "A and B are rounded in shared memory, on the way",
+        name: AUTO,
+        summary: "what a cost model chooses for the shape",
     },
 ];
 
-/// Whether a problem is launched so.
-pub fn takes(problem: &Problem, _: &DeviceInfo) -> bool {
-    problem.variant.starts_with("fused")
+/// The kernels that round on the way, with the constants of their cost (see [`tiles`]); their k tiles
+/// are half as deep as those of bfloat16.
+pub const FUSED: [Tile; 5] = [
+    Tile {
+        variant: "fused-small",
+        entry: "gemm_fused_small",
+        shape: FUSED_SMALL,
+        stays: true,
+        full: 0.80,
+        alone: 0.35,
+        around: 0.8,
+    },
+    Tile {
+        variant: "fused-square",
+        entry: "gemm_fused_square",
+        shape: FUSED_SQUARE,
+        stays: true,
+        full: 0.80,
+        alone: 0.40,
+        around: 1.5,
+    },
+    Tile {
+        variant: "fused-flat",
+        entry: "gemm_fused_flat",
+        shape: FUSED_FLAT,
+        stays: true,
+        full: 0.35,
+        alone: 0.35,
+        around: 1.0,
+    },
+    Tile {
+        variant: "fused-large",
+        entry: "gemm_fused_large",
+        shape: FUSED_LARGE,
+        stays: true,
+        full: 0.90,
+        alone: 0.80,
+        around: 2.0,
+    },
+    Tile {
+        variant: "fused-wide",
+        entry: "gemm_fused_wide",
+        shape: FUSED_WIDE,
+        stays: true,
+        full: 0.75,
+        alone: 0.75,
+        around: 2.0,
+    },
+];
+
+/// That which takes rows of any length: threads load the elements themselves, and wait for them.
+pub const FUSED_ANY: Tile = Tile {
+    entry: "gemm_fused_any",
+    full: 4.0,
+    alone: 2.0,
+    ..FUSED[0]
+};
+
+/// Microseconds of a launch that rounds a matrix in memory, besides its bytes.
+const CONVERSION: f64 = 4.5;
+
+/// Whether a problem's operands are rounded on the way, not in memory first.
+pub fn takes(problem: &Problem, info: &DeviceInfo) -> bool {
+    match problem.variant {
+        CONVERT => false,
+        AUTO => {
+            let case = case(problem, info);
+            let fused = tile(problem, &case).microseconds(&case);
+            fused < microseconds_in_memory(&case)
+        }
+        _ => true,
+    }
+}
+
+/// Microseconds by the model where A and B are rounded in memory first.
+fn microseconds_in_memory(case: &Case) -> f64 {
+    let [m, n, k, batch] = [case.m, case.n, case.k, case.batch].map(|side| side as f64);
+    // Four bytes of an element are read, two are written.
+    let bytes = 6.0 * batch * (m * k + k * n);
+    let conversions = 2.0 * CONVERSION + bytes / (BYTES * case.units as f64 / UNITS);
+    conversions + tiles::choose(&TILES, case).microseconds(case)
 }
 
 /// Whether bulk copies take the rows of A, and of B.

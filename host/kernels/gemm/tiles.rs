@@ -2,9 +2,8 @@
 //! H200 at sides from 64 to 8192, single and in batches; they need only put the choices in order.
 
 use gpu_kernels::params::{
-    FUSED_DEPTH, FUSED_FLAT, FUSED_LARGE, FUSED_SMALL, FUSED_SQUARE, FUSED_WIDE, ONE_STAGE,
-    PIPELINED, SPECIALISED, TENSOR_DEPTH, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE,
-    TensorTile,
+    FUSED_DEPTH, ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_DEPTH, TENSOR_FLAT, TENSOR_MIDDLE,
+    TENSOR_SMALL, TENSOR_WIDE, TensorTile,
 };
 
 /// A kernel with its tile.
@@ -19,11 +18,11 @@ pub struct Tile {
     /// Whether blocks stay for several tiles.
     pub stays: bool,
     /// Microseconds of a k tile in every block of a full multiprocessor.
-    full: f64,
+    pub(super) full: f64,
     /// Microseconds of a k tile in a block that has a multiprocessor to itself.
-    alone: f64,
+    pub(super) alone: f64,
     /// Microseconds to begin and to write a tile, of which there is one a block at a time.
-    around: f64,
+    pub(super) around: f64,
 }
 
 /// The kernels, in the order of the ladder.
@@ -93,70 +92,12 @@ pub const TILES: [Tile; 7] = [
     },
 ];
 
-/// The kernels that round on the way; their k tiles are half as deep.
-pub const FUSED: [Tile; 5] = [
-    Tile {
-        variant: "fused-small",
-        entry: "gemm_fused_small",
-        shape: FUSED_SMALL,
-        stays: true,
-        full: 0.80,
-        alone: 0.35,
-        around: 0.8,
-    },
-    Tile {
-        variant: "fused-square",
-        entry: "gemm_fused_square",
-        shape: FUSED_SQUARE,
-        stays: true,
-        full: 0.80,
-        alone: 0.40,
-        around: 1.5,
-    },
-    Tile {
-        variant: "fused-flat",
-        entry: "gemm_fused_flat",
-        shape: FUSED_FLAT,
-        stays: true,
-        full: 0.35,
-        alone: 0.35,
-        around: 1.0,
-    },
-    Tile {
-        variant: "fused-large",
-        entry: "gemm_fused_large",
-        shape: FUSED_LARGE,
-        stays: true,
-        full: 0.90,
-        alone: 0.80,
-        around: 2.0,
-    },
-    Tile {
-        variant: "fused-wide",
-        entry: "gemm_fused_wide",
-        shape: FUSED_WIDE,
-        stays: true,
-        full: 0.75,
-        alone: 0.75,
-        around: 2.0,
-    },
-];
-
-/// That of them which takes rows of any length.
-pub const FUSED_ANY: Tile = Tile {
-    variant: "fused",
-    entry: "gemm_fused_any",
-    full: 4.0,
-    alone: 2.0,
-    ..FUSED[0]
-};
-
 /// Microseconds of a launch besides.
 const LAUNCH: f64 = 5.0;
 /// Bytes that all multiprocessors together move in a microsecond.
-const BYTES: f64 = 4.2e6;
+pub(super) const BYTES: f64 = 4.2e6;
 /// Multiprocessors of the device that the constants are from.
-const UNITS: f64 = 132.0;
+pub(super) const UNITS: f64 = 132.0;
 
 /// A product, and the device that it runs on.
 #[derive(Debug, Clone, Copy)]
@@ -201,7 +142,7 @@ impl Tile {
 
     /// Microseconds of the launch, by the model: those of its waves of tiles and those of its
     /// bytes, which overlap but not wholly.
-    fn microseconds(&self, case: &Case) -> f64 {
+    pub fn microseconds(&self, case: &Case) -> f64 {
         let (tiles, resident) = (self.tiles(case), self.resident(case));
         let share = tiles.min(resident) as f64 / resident as f64;
         let (depth, input_bytes) = match self.shape.rounds {
@@ -231,6 +172,7 @@ pub fn choose(tiles: &[Tile], case: &Case) -> Tile {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fused::FUSED;
     use super::*;
 
     /// The fastest tiles of an H200, as measured: the choice must be one of them.

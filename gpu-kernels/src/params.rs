@@ -375,16 +375,21 @@ pub struct TensorTile {
     pub n: u32,
     /// k tiles in shared memory.
     pub stages: u32,
-    /// Blocks one below the other that share what they fetch of B.
+    /// Blocks of a cluster; those one below the other share what they fetch of B.
     pub cluster: u32,
+    /// Blocks of a cluster side by side, which share what they fetch of A.
+    pub cluster_columns: u32,
     /// Panels of C that a warpgroup has in shared memory at a time.
     pub staged: u32,
-    /// Whether the stages are f32 and there is one more, of bfloat16, to which they are rounded.
-    pub rounds: bool,
+    /// Places of bfloat16, each half a k tile deep, to which stages of f32 are rounded: none where
+    /// they are bfloat16 already; more than two where every block of a cluster rounds a part for
+    /// the others.
+    pub halves: u32,
     /// Blocks on a multiprocessor.
     pub blocks_per_sm: u32,
 }
 
+// Inline, so that their divisions, constant in every kernel, are no functions of the PTX.
 impl TensorTile {
     /// Rows of C.
     pub const fn m(&self) -> u32 {
@@ -401,40 +406,89 @@ impl TensorTile {
         self.producers == 128
     }
 
-    /// Bytes of A's part of a stage.
+    /// Blocks of a cluster one below the other.
+    #[inline]
+    pub const fn cluster_rows(&self) -> u32 {
+        self.cluster / self.cluster_columns
+    }
+
+    /// Rows and columns of C of a cluster.
+    #[inline]
+    pub const fn cluster_tile(&self) -> [u32; 2] {
+        [
+            self.m() * self.cluster_rows(),
+            self.n * self.cluster_columns,
+        ]
+    }
+
+    /// Whether every block of a cluster rounds a part for the others.
+    #[inline]
+    pub const fn exchanges(&self) -> bool {
+        self.halves > 2
+    }
+
+    /// Parts of A and of B, of which a block fetches one into its stages.
+    #[inline]
+    pub const fn parts(&self) -> [u32; 2] {
+        match self.exchanges() {
+            true => [self.cluster_columns, self.cluster_rows()],
+            false => [1, 1],
+        }
+    }
+
+    /// Bytes of A's part of a stage: as many in bfloat16 as in f32, whose k tiles are half as deep.
+    #[inline]
     pub const fn a_bytes(&self) -> u32 {
-        self.m() * TENSOR_DEPTH * 2
+        self.m() * TENSOR_DEPTH * 2 / self.parts()[0]
     }
 
     /// Bytes of B's part of a stage.
+    #[inline]
     pub const fn b_bytes(&self) -> u32 {
-        self.n * TENSOR_DEPTH * 2
+        self.n * TENSOR_DEPTH * 2 / self.parts()[1]
     }
 
     /// Bytes of a stage.
+    #[inline]
     pub const fn stage_bytes(&self) -> u32 {
         self.a_bytes() + self.b_bytes()
     }
 
-    /// Where what stages are rounded to starts, from the start of shared memory.
-    pub const fn rounded_offset(&self) -> u32 {
+    /// Bytes of A's part of a place of bfloat16 that stages are rounded to.
+    #[inline]
+    pub const fn half_a_bytes(&self) -> u32 {
+        self.m() * FUSED_DEPTH * 2
+    }
+
+    /// Bytes of such a place.
+    #[inline]
+    pub const fn half_bytes(&self) -> u32 {
+        self.half_a_bytes() + self.n * FUSED_DEPTH * 2
+    }
+
+    /// Where these places start, from the start of shared memory.
+    #[inline]
+    pub const fn halves_offset(&self) -> u32 {
         self.stages * self.stage_bytes()
     }
 
     /// Where the panels of C start, from the start of shared memory.
+    #[inline]
     pub const fn staged_offset(&self) -> u32 {
-        let rounded = if self.rounds { self.stage_bytes() } else { 0 };
-        self.rounded_offset() + rounded
+        self.halves_offset() + self.halves * self.half_bytes()
     }
 
     /// Where the barriers start, from the start of shared memory.
+    #[inline]
     pub const fn barriers_offset(&self) -> u32 {
         self.staged_offset() + self.consumers * self.staged * PANEL_BYTES
     }
 
-    /// Dynamic shared memory of a block: the stages, C, two barriers a stage.
+    /// Dynamic shared memory of a block: the stages, the places that they are rounded to, C, and two
+    /// barriers for each stage and place.
+    #[inline]
     pub const fn shared_bytes(&self) -> u32 {
-        self.barriers_offset() + 16 * self.stages
+        self.barriers_offset() + 16 * (self.stages + self.halves)
     }
 }
 
@@ -445,8 +499,9 @@ pub const ONE_STAGE: TensorTile = TensorTile {
     n: 128,
     stages: 1,
     cluster: 1,
+    cluster_columns: 1,
     staged: 1,
-    rounds: false,
+    halves: 0,
     blocks_per_sm: 2,
 };
 
@@ -463,8 +518,9 @@ pub const SPECIALISED: TensorTile = TensorTile {
     n: 256,
     stages: 4,
     cluster: 1,
+    cluster_columns: 1,
     staged: 2,
-    rounds: false,
+    halves: 0,
     blocks_per_sm: 1,
 };
 
@@ -497,8 +553,9 @@ pub const TENSOR_FLAT: TensorTile = TensorTile {
     n: 128,
     stages: 8,
     cluster: 2,
+    cluster_columns: 1,
     staged: 2,
-    rounds: false,
+    halves: 0,
     blocks_per_sm: 1,
 };
 
@@ -509,8 +566,9 @@ pub const TENSOR_SMALL: TensorTile = TensorTile {
     n: 64,
     stages: 2,
     cluster: 1,
+    cluster_columns: 1,
     staged: 1,
-    rounds: false,
+    halves: 0,
     blocks_per_sm: 4,
 };
 
@@ -524,8 +582,9 @@ pub const FUSED_SMALL: TensorTile = TensorTile {
     n: 64,
     stages: 2,
     cluster: 1,
+    cluster_columns: 1,
     staged: 0,
-    rounds: true,
+    halves: 2,
     blocks_per_sm: 4,
 };
 
@@ -559,6 +618,30 @@ pub const FUSED_LARGE: TensorTile = TensorTile {
 pub const FUSED_WIDE: TensorTile = TensorTile {
     cluster: 2,
     ..FUSED_LARGE
+};
+
+/// Rounding on the way, large products: two blocks exchange what they round of B.
+pub const FUSED_PAIR: TensorTile = TensorTile {
+    stages: 4,
+    halves: 4,
+    ..FUSED_WIDE
+};
+
+/// Rounding on the way, large products: four blocks exchange what they round of A and B.
+pub const FUSED_CROSS: TensorTile = TensorTile {
+    stages: 5,
+    cluster: 4,
+    cluster_columns: 2,
+    ..FUSED_PAIR
+};
+
+/// Rounding on the way, middling products: four blocks exchange what they round of A and B.
+pub const FUSED_FLAT_CROSS: TensorTile = TensorTile {
+    stages: 8,
+    cluster: 4,
+    cluster_columns: 2,
+    halves: 4,
+    ..FUSED_FLAT
 };
 
 /// How a block of the `mma.sync` kernels and its warps share a tile of C.
@@ -729,8 +812,11 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_specialised", SPECIALISED),
     tensor_entry("gemm_bf16_wide", TENSOR_WIDE),
     tensor_entry("gemm_fused_any", FUSED_SMALL),
+    tensor_entry("gemm_fused_cross", FUSED_CROSS),
     tensor_entry("gemm_fused_flat", FUSED_FLAT),
+    tensor_entry("gemm_fused_flat_cross", FUSED_FLAT_CROSS),
     tensor_entry("gemm_fused_large", FUSED_LARGE),
+    tensor_entry("gemm_fused_pair", FUSED_PAIR),
     tensor_entry("gemm_fused_small", FUSED_SMALL),
     tensor_entry("gemm_fused_square", FUSED_SQUARE),
     tensor_entry("gemm_fused_wide", FUSED_WIDE),

@@ -15,6 +15,8 @@ macro_rules! ptx {
 }
 
 #[cfg(sm_90a)]
+pub mod bulk;
+#[cfg(sm_90a)]
 #[macro_use]
 pub mod bulk_tensor;
 #[cfg(sm_90a)]

@@ -7,8 +7,8 @@ use super::wgmma::{case, check};
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, Variant, stream};
 use gpu_kernels::params::{
-    FUSED_DEPTH, FUSED_FLAT, FUSED_LARGE, FUSED_SMALL, FUSED_SQUARE, FUSED_WIDE, LOADS_A, LOADS_B,
-    OUT_F32, READS_C,
+    FUSED_CROSS, FUSED_DEPTH, FUSED_FLAT, FUSED_FLAT_CROSS, FUSED_LARGE, FUSED_PAIR, FUSED_SMALL,
+    FUSED_SQUARE, FUSED_WIDE, LOADS_A, LOADS_B, OUT_F32, READS_C,
 };
 
 /// f32 in 16 bytes, of which rows are made that bulk copies take.
@@ -20,7 +20,7 @@ const CONVERT: &str = "convert";
 const AUTO: &str = "auto";
 
 /// The ladder of `gemm-mixed`.
-pub const MIXED: [Variant; 7] = [
+pub const MIXED: [Variant; 10] = [
     Variant {
         name: CONVERT,
         summary: "A and B are rounded to bfloat16 in memory first, which counts; then as gemm-bf16",
@@ -47,6 +47,18 @@ pub const MIXED: [Variant; 7] = [
         summary: "the same; two blocks share what they fetch of B",
     },
     Variant {
+        name: "fused-pair",
+        summary: "the same; two blocks exchange what they round of B",
+    },
+    Variant {
+        name: "fused-cross",
+        summary: "the same; four blocks exchange what they round",
+    },
+    Variant {
+        name: "fused-flat-cross",
+        summary: "the same with 64 x 128 tiles",
+    },
+    Variant {
         name: AUTO,
         summary: "what a cost model chooses for the shape",
     },
@@ -54,7 +66,7 @@ pub const MIXED: [Variant; 7] = [
 
 /// The kernels that round on the way, with the constants of their cost (see [`tiles`]); their k tiles
 /// are half as deep as those of bfloat16.
-pub const FUSED: [Tile; 5] = [
+pub const FUSED: [Tile; 8] = [
     Tile {
         variant: "fused-small",
         entry: "gemm_fused_small",
@@ -99,6 +111,33 @@ pub const FUSED: [Tile; 5] = [
         full: 0.75,
         alone: 0.75,
         around: 2.0,
+    },
+    Tile {
+        variant: "fused-pair",
+        entry: "gemm_fused_pair",
+        shape: FUSED_PAIR,
+        stays: true,
+        full: 0.65,
+        alone: 0.65,
+        around: 2.5,
+    },
+    Tile {
+        variant: "fused-cross",
+        entry: "gemm_fused_cross",
+        shape: FUSED_CROSS,
+        stays: true,
+        full: 0.58,
+        alone: 0.58,
+        around: 2.5,
+    },
+    Tile {
+        variant: "fused-flat-cross",
+        entry: "gemm_fused_flat_cross",
+        shape: FUSED_FLAT_CROSS,
+        stays: true,
+        full: 0.30,
+        alone: 0.30,
+        around: 1.5,
     },
 ];
 
@@ -173,8 +212,8 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         box_rows,
     };
     let maps = [
-        map(A, [m, k], shape.m()),
-        map(B, [k, n], FUSED_DEPTH / shape.cluster),
+        map(A, [m, k], shape.m() / shape.parts()[0]),
+        map(B, [k, n], FUSED_DEPTH / shape.cluster_rows()),
     ];
     let map = |operand: usize| Argument::TensorMap(copied[operand].then_some(maps[operand]));
     let flag = |set: bool, flag: u32| if set { flag } else { 0 };

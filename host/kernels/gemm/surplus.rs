@@ -27,8 +27,8 @@ pub fn fused(problem: &Problem, info: &DeviceInfo) -> Surplus {
 /// Of a product in tiles of a shape, with k tiles `depth` deep.
 fn of_tiles(problem: &Problem, shape: &TensorTile, depth: u32) -> Surplus {
     let (m, n, _) = problem.matrix();
-    let rows = m.next_multiple_of(u64::from(shape.m() * shape.cluster));
-    let columns = n.next_multiple_of(u64::from(shape.n));
+    let [rows, columns] = shape.cluster_tile().map(u64::from);
+    let (rows, columns) = (m.next_multiple_of(rows), n.next_multiple_of(columns));
     let mut surplus = Surplus {
         padding: padding(problem, [rows, columns, u64::from(depth)]),
         overhead: problem.form.batch * m * n,

@@ -117,10 +117,10 @@ pub struct Case {
 impl Tile {
     /// Tiles of all products, those of a cluster counted as one.
     fn tiles(&self, case: &Case) -> u64 {
-        let rows = u64::from(self.shape.m() * self.shape.cluster);
+        let [rows, columns] = self.shape.cluster_tile().map(u64::from);
         case.m
             .div_ceil(rows)
-            .saturating_mul(case.n.div_ceil(u64::from(self.shape.n)))
+            .saturating_mul(case.n.div_ceil(columns))
             .saturating_mul(case.batch)
     }
 
@@ -145,9 +145,9 @@ impl Tile {
     pub fn microseconds(&self, case: &Case) -> f64 {
         let (tiles, resident) = (self.tiles(case), self.resident(case));
         let share = tiles.min(resident) as f64 / resident as f64;
-        let (depth, input_bytes) = match self.shape.rounds {
-            true => (FUSED_DEPTH, 4.0),
-            false => (TENSOR_DEPTH, 2.0),
+        let (depth, input_bytes) = match self.shape.halves {
+            0 => (TENSOR_DEPTH, 2.0),
+            _ => (FUSED_DEPTH, 4.0),
         };
         let depth = case.k.div_ceil(u64::from(depth)) as f64;
         let step = self.alone.max(self.full * share);

@@ -1,6 +1,6 @@
 //! The copies of f32 into the stages.
 
-use super::{Fused, Operands};
+use super::{Fused, Operands, Seat};
 use crate::gemm::ring::{Ring, Stage};
 use crate::gemm::walk::{Place, Walk};
 use crate::params::{FUSED_DEPTH, LOADS_A, LOADS_B};
@@ -8,8 +8,8 @@ use crate::ptx::{bulk_tensor, mbarrier};
 
 /// Columns of a panel of f32: 128 bytes.
 pub const COLUMNS: u32 = 32;
-/// Bytes of a panel of B: a k tile of rows.
-pub const BYTES: u32 = FUSED_DEPTH * 128;
+/// Bytes of a row of a panel.
+const ROW: u32 = 128;
 
 /// What a block has to copy: the next k tile, and the stage that it goes to.
 #[derive(Clone, Copy)]
@@ -18,20 +18,20 @@ pub struct Feed {
     place: Option<Place>,
     k_tile: u32,
     stage: Stage,
-    rank: u32,
+    seat: Seat,
 }
 
 impl Feed {
-    /// All of the tiles of `walk`, for block `rank` of its cluster.
+    /// All of the tiles of `walk`, for the block at `seat` of its cluster.
     #[inline(always)]
-    pub fn new(mut walk: Walk, rank: u32) -> Self {
+    pub fn new(mut walk: Walk, seat: Seat) -> Self {
         let place = walk.next();
         Feed {
             walk,
             place,
             k_tile: 0,
             stage: Stage::FIRST,
-            rank,
+            seat,
         }
     }
 
@@ -46,7 +46,7 @@ impl Feed {
         // SAFETY: the barriers are made; a stage that was never filled counts as read, which is the
         // phase before the first.
         unsafe {
-            if T::TILE.cluster > 1 {
+            if T::TILE.cluster > 1 && !T::TILE.exchanges() {
                 mbarrier::wait(ring.empty::<T>(self.stage), self.stage.parity ^ 1);
             }
             self.fetch::<T>(operands, ring, place);
@@ -60,36 +60,46 @@ impl Feed {
     }
 
     /// Starts the copies of a k tile: A's rows of this block, and B, of which every block of a cluster
-    /// fetches a part for all. What no bulk copy takes is loaded when it is rounded.
+    /// fetches a part for all; where blocks exchange, its part of either. What no bulk copy takes is
+    /// loaded when it is rounded.
     ///
     /// # Safety
-    /// As for [`Feed::next`]; the stage is empty, in every block of the cluster.
+    /// As for [`Feed::next`]; the stage is empty, in every block that it is filled in.
     #[inline(always)]
     unsafe fn fetch<T: Fused>(&self, operands: &Operands, ring: Ring, place: Place) {
-        let cluster = T::TILE.cluster;
-        let (stage, rank) = (self.stage, self.rank);
+        let (stage, seat) = (self.stage, self.seat);
+        let place = seat.tile::<T>(place);
         let full = ring.full::<T>(stage);
         let k = self.k_tile * FUSED_DEPTH;
-        let (copies_a, copies_b) = (!operands.loads::<T>(LOADS_A), !operands.loads::<T>(LOADS_B));
+        let (copies_a, copies_b) = (
+            !operands.loads::<T>(LOADS_A),
+            !operands.loads::<T>(LOADS_B),
+        );
         let bytes = |copies, bytes| if copies { bytes } else { 0 };
         let (a_bytes, b_bytes) = (T::TILE.a_bytes(), T::TILE.b_bytes());
+        let [a_parts, b_parts] = T::TILE.parts();
         // SAFETY: the addresses are those of a stage that nobody reads; its barriers are made.
         unsafe {
             mbarrier::arrive_expecting(full, bytes(copies_a, a_bytes) + bytes(copies_b, b_bytes));
             if copies_a {
-                let from = [k, place.row + rank * T::TILE.m(), place.matrix];
+                let part = if a_parts == 1 { 0 } else { seat.column };
+                let row = place.row + part * (T::TILE.m() / a_parts);
+                let from = [k, row, place.matrix];
                 bulk_tensor::load(ring.rows::<T>(stage), operands.products.a, from, full);
             }
             if copies_b {
                 let map = operands.products.b;
+                let rows = FUSED_DEPTH / T::TILE.cluster_rows();
+                // Of panels of whole k tiles, unless blocks exchange.
+                let (panel_rows, row) = (FUSED_DEPTH / b_parts, seat.row * rows);
+                let row_there = if b_parts == 1 { row } else { 0 };
                 for panel in 0..T::TILE.n / COLUMNS {
-                    let part = rank * (FUSED_DEPTH / cluster);
-                    let to = ring.columns::<T>(stage) + panel * BYTES + rank * (BYTES / cluster);
-                    let from = [place.column + panel * COLUMNS, k + part, place.matrix];
-                    if cluster == 1 {
+                    let to = ring.columns::<T>(stage) + (panel * panel_rows + row_there) * ROW;
+                    let from = [place.column + panel * COLUMNS, k + row, place.matrix];
+                    if T::TILE.cluster == 1 || T::TILE.exchanges() {
                         bulk_tensor::load(to, map, from, full);
                     } else {
-                        let all = (1u16 << cluster) - 1;
+                        let all = (1u16 << T::TILE.cluster) - 1;
                         bulk_tensor::load_multicast(to, map, from, full, all);
                     }
                 }

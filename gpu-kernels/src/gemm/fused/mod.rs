@@ -6,10 +6,14 @@
 //! |---|---|
 //! | [`feed`] | the copies of f32 into the stages |
 //! | [`round`] | from a stage to bfloat16 |
+//! | [`alone`] | blocks that round all that they multiply |
+//! | [`exchange`] | blocks of a cluster that round a part each, for all |
 //!
-//! A stage is [`FUSED_DEPTH`] deep and becomes one half of the k tile of bfloat16 that shared memory
-//! holds: one half is multiplied while the other is written.
+//! A k tile is [`FUSED_DEPTH`] deep. In bfloat16 A's rows of it are 64 bytes; B lies in two slices of 16
+//! rows, each in panels of 64 columns: what an instruction reads.
 
+mod alone;
+mod exchange;
 mod feed;
 mod round;
 
@@ -18,21 +22,25 @@ use super::walk::{Place, Walk};
 use super::{Products, Tile, output};
 use crate::gpu::thread;
 use crate::params::{
-    FUSED_DEPTH, FUSED_FLAT, FUSED_LARGE, FUSED_SMALL, FUSED_SQUARE, FUSED_WIDE, PANEL_BYTES,
-    READS_C, TensorTile, WARP,
+    FUSED_CROSS, FUSED_DEPTH, FUSED_FLAT, FUSED_FLAT_CROSS, FUSED_LARGE, FUSED_PAIR, FUSED_SMALL,
+    FUSED_SQUARE, FUSED_WIDE, TensorTile, WARP,
 };
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::special::opaque;
-use crate::ptx::wgmma::{self, Descriptor, Sums, Sums64, Sums128, Sums256};
-use crate::ptx::{cluster, fence, global, mbarrier};
+use crate::ptx::wgmma::{Descriptor, Sums, Sums64, Sums128, Sums256};
+use crate::ptx::{cluster, global};
 use feed::Feed;
-use round::Share;
+
+/// k of one instruction.
+const SLICE: u32 = 16;
+/// Bytes of a panel of a slice of B: 16 rows of 64 columns.
+const SLICE_PANEL: u32 = SLICE * 128;
 
 /// The products of a launch, and A and B where no bulk copy takes them.
 #[derive(Clone, Copy)]
 struct Operands {
-    /// The tensor maps have boxes of 32 columns and [`TensorTile::m`] (A) and 32 over
-    /// [`TensorTile::cluster`] (B) rows.
+    /// The tensor maps have boxes of 32 columns. Those of A have the rows of the tile, those of B 32
+    /// over the rows of the cluster; where blocks exchange, A's are divided by its columns.
     products: Products,
     a: *const f32,
     b: *const f32,
@@ -65,6 +73,38 @@ impl Operands {
     }
 }
 
+/// Where a block stands in its cluster.
+#[derive(Clone, Copy)]
+struct Seat {
+    row: u32,
+    column: u32,
+}
+
+impl Seat {
+    /// That of this block.
+    #[inline(always)]
+    fn own<T: Fused>() -> Self {
+        if T::TILE.cluster == 1 {
+            return Seat { row: 0, column: 0 };
+        }
+        let rank = cluster::rank();
+        Seat {
+            row: rank / T::TILE.cluster_columns,
+            column: rank % T::TILE.cluster_columns,
+        }
+    }
+
+    /// The block's tile, where that of the cluster is at `place`.
+    #[inline(always)]
+    fn tile<T: Fused>(self, place: Place) -> Place {
+        Place {
+            row: place.row + self.row * T::TILE.m(),
+            column: place.column + self.column * T::TILE.n,
+            ..place
+        }
+    }
+}
+
 /// Tiles of C until there are none left.
 ///
 /// # Safety
@@ -72,18 +112,22 @@ impl Operands {
 /// and a grid that is a multiple of its cluster.
 #[inline(always)]
 unsafe fn run<T: Fused>(operands: Operands) {
-    const { assert!(T::TILE.rounds) };
-    let TensorTile { cluster, .. } = T::TILE;
+    const { assert!(T::TILE.halves >= 2) };
+    let cluster = T::TILE.cluster;
     let index = thread::thread_idx_x();
-    let rank = if cluster == 1 { 0 } else { cluster::rank() };
+    let seat = Seat::own::<T>();
     let ring = Ring::new();
-    let tile = [T::TILE.m() * cluster, T::TILE.n];
     let (first, step) = (
         thread::block_idx_x() / cluster,
         thread::grid_dim_x() / cluster,
     );
-    let walk = Walk::new(operands.products.extent(), tile, first, step);
-    let mut feed = Feed::new(walk, rank);
+    let walk = Walk::new(
+        operands.products.extent(),
+        T::TILE.cluster_tile(),
+        first,
+        step,
+    );
+    let mut feed = Feed::new(walk, seat);
     // In a cluster the thread that feeds the stages waits for the barriers of the others first; two
     // threads, so that no compiler draws the cluster's barrier, which whole warps reach, into a branch.
     let maker = if cluster == 1 { 0 } else { WARP };
@@ -91,6 +135,9 @@ unsafe fn run<T: Fused>(operands: Operands) {
     // has made its own.
     unsafe {
         if index == maker {
+            if T::TILE.exchanges() {
+                exchange::make_barriers::<T>(ring);
+            }
             ring.make_barriers::<T>(cluster);
         }
         if cluster > 1 {
@@ -104,78 +151,15 @@ unsafe fn run<T: Fused>(operands: Operands) {
         if cluster == 1 {
             thread::sync_threads();
         }
-        multiply::<T>(&operands, ring, feed, walk, rank, index);
+        if T::TILE.exchanges() {
+            exchange::multiply::<T>(&operands, ring, feed, walk, seat, index);
+        } else {
+            alone::multiply::<T>(&operands, ring, feed, walk, seat, index);
+        }
     }
     if cluster > 1 {
         // Nobody leaves while others still write to its shared memory.
         cluster::sync();
-    }
-}
-
-/// Rounds what arrives, multiplies it, and writes.
-///
-/// # Safety
-/// All threads of the block call it; the first stages are on their way.
-#[inline(always)]
-unsafe fn multiply<T: Fused>(
-    operands: &Operands,
-    ring: Ring,
-    mut feed: Feed,
-    mut walk: Walk,
-    rank: u32,
-    index: u32,
-) {
-    let (warpgroup, thread) = (index / 128, index % 128);
-    let depth = operands.depth();
-    let share = Share::new::<T>(index);
-    let mut stage = Stage::FIRST;
-    let mut half = 0;
-    while let Some(place) = walk.next() {
-        let place = Place {
-            row: place.row + rank * T::TILE.m(),
-            ..place
-        };
-        if operands.has(READS_C) {
-            // SAFETY: the tile is the block's own.
-            unsafe { ask_for_c::<T>(&operands.products, place, index) };
-        }
-        let mut sums = T::Sums::zero();
-        let mut k_tile = 0;
-        // There is at least one k tile, and the loop is written so that ptxas sees it.
-        loop {
-            // SAFETY: the stage is complete and is filled again only after the barrier, behind which
-            // all have read it; the half has been read by the products before the last, for which
-            // all have waited before the barrier of the last.
-            unsafe {
-                mbarrier::wait(ring.full::<T>(stage), stage.parity);
-                share.round::<T>(operands, ring, (place, k_tile), stage, half);
-                fence::shared_written();
-                wgmma::wait::<0>();
-                thread::sync_threads();
-                wgmma::fence();
-                multiply_half::<T>(&mut sums, ring, half, warpgroup);
-                wgmma::commit();
-                if T::TILE.cluster > 1 && index < T::TILE.cluster {
-                    mbarrier::arrive_at(ring.empty::<T>(stage), index);
-                }
-                if index == 0 {
-                    feed.next::<T>(operands, ring);
-                }
-            }
-            stage = stage.next(T::TILE.stages);
-            half ^= 1;
-            k_tile += 1;
-            if k_tile == depth {
-                break;
-            }
-        }
-        wgmma::wait::<0>();
-        let place = Place {
-            row: place.row + warpgroup * 64,
-            ..place
-        };
-        // SAFETY: all products of this warpgroup are complete.
-        unsafe { output::directly::<T>(&operands.products, &sums, place, thread) };
     }
 }
 
@@ -184,21 +168,17 @@ unsafe fn multiply<T: Fused>(
 /// # Safety
 /// The whole warpgroup calls it, behind `wgmma`'s fence; the half is complete and stays.
 #[inline(always)]
-unsafe fn multiply_half<T: Fused>(sums: &mut T::Sums, ring: Ring, half: u32, warpgroup: u32) {
-    /// k of one instruction.
-    const SLICE: u32 = 16;
-    /// Bytes of a row of a tile.
-    const ROW: u32 = 128;
-    let [along, across] = ring.rounded::<T>();
-    let a = along + warpgroup * (64 * ROW) + half * (FUSED_DEPTH * 2);
-    let b = across + half * (FUSED_DEPTH * ROW);
-    let (a, b) = (
-        Descriptor::along_k(a),
-        Descriptor::across_k(b, PANEL_BYTES),
-    );
+unsafe fn multiply_half<T: Fused>(sums: &mut T::Sums, ring: Ring, half: Stage, warpgroup: u32) {
+    let [along, across] = ring.half::<T>(half);
+    let a = Descriptor::along_k_narrow(along + warpgroup * (64 * FUSED_DEPTH * 2));
+    let b = Descriptor::across_k(across, SLICE_PANEL);
     for slice in 0..FUSED_DEPTH / SLICE {
+        let (a, b) = (
+            a.advance(slice * SLICE * 2),
+            b.advance(slice * SLICE * T::TILE.n * 2),
+        );
         // SAFETY: as the caller vouches.
-        unsafe { sums.multiply_bf16(a.advance(slice * 2 * SLICE), b.advance(slice * SLICE * ROW)) };
+        unsafe { sums.multiply_bf16(a, b) };
     }
 }
 
@@ -268,6 +248,12 @@ fused_kernels! {
     gemm_fused_any: Any = FUSED_SMALL, Sums64, any true;
     /// Small products, of which there are many.
     gemm_fused_small: Small = FUSED_SMALL, Sums64, any false;
+    /// Large products: two blocks exchange what they round of B.
+    gemm_fused_pair: Pair = FUSED_PAIR, Sums256, any false;
+    /// Large products: four blocks exchange what they round.
+    gemm_fused_cross: Cross = FUSED_CROSS, Sums256, any false;
+    /// Middling products: four blocks exchange what they round.
+    gemm_fused_flat_cross: FlatCross = FUSED_FLAT_CROSS, Sums128, any false;
     /// Larger ones, two blocks a multiprocessor.
     gemm_fused_square: Square = FUSED_SQUARE, Sums128, any false;
     /// Middling products: two blocks share B.

@@ -1,20 +1,22 @@
-//! From a stage of f32 to one half of a k tile of bfloat16.
+//! From a stage of f32 to bfloat16.
 //!
-//! A thread rounds units of four f32 at a time: 16 bytes of a row of 128 become 8 of a row of
-//! 128. Both rows are swizzled, and their units are dealt out so that what eight lanes read is a whole
-//! row, and what sixteen write is a whole row too, or two halves that lie in different banks; from
-//! one unit of a thread to its next it is a multiple of eight rows, so that the swizzle stays.
+//! A thread rounds units of four f32 at a time: 16 bytes of a row of 128 become 8 of a row of 64 (A) or of
+//! 128 (B). All rows are swizzled. The units are dealt out so that what eight lanes read and what sixteen
+//! write are whole rows, which lie in different banks; from one unit of a thread to its next it is a
+//! multiple of eight rows, so that the swizzle stays.
 
-use super::{Fused, Operands};
 use super::feed;
+use super::{Fused, Operands, SLICE, SLICE_PANEL, Seat};
 use crate::gemm::ring::{Ring, Stage};
 use crate::gemm::walk::Place;
-use crate::params::{FUSED_DEPTH, LOADS_A, LOADS_B, PANEL_BYTES, PANEL_COLUMNS};
+use crate::params::{FUSED_DEPTH, LOADS_A, LOADS_B, PANEL_COLUMNS};
 use crate::ptx::convert::bf16_pair;
 use crate::ptx::{global, shared};
 
-/// Bytes of a row.
+/// Bytes of a row of f32, and of one of B in bfloat16.
 const ROW: u32 = 128;
+/// Bytes of a row of A in bfloat16.
+const NARROW_ROW: u32 = FUSED_DEPTH * 2;
 /// Elements of a unit.
 const UNIT: u32 = 4;
 /// Units whose loads are under way together.
@@ -23,10 +25,10 @@ const TOGETHER: usize = 4;
 /// The first unit of a thread in a stage: where it lies and where it goes.
 #[derive(Clone, Copy)]
 struct Unit {
-    /// Row and column of the tile.
+    /// Row and column of the block's tile of the operand.
     row: u32,
     column: u32,
-    /// Bytes from the start of the stage's part, and of what it is rounded to.
+    /// Bytes from the start of the operand's part of the stage, and of the half.
     from: u32,
     to: u32,
 }
@@ -38,35 +40,53 @@ pub struct Share {
     b: Unit,
 }
 
-/// Place of a unit in a swizzled row: its 16 bytes, or the 8 that they become.
+/// Rows that a block's warps cover at a time: of A four each, of B two.
+const fn rows_at_a_time(consumers: u32) -> [u32; 2] {
+    [16 * consumers, 8 * consumers]
+}
+
+/// Place of 16 bytes in rows of 128, swizzled.
 #[inline(always)]
 fn swizzled(row: u32, sixteen: u32) -> u32 {
     row * ROW + (sixteen ^ (row % 8)) * 16
 }
 
+/// Place of 16 bytes in rows of 64, swizzled.
+#[inline(always)]
+fn swizzled_narrow(row: u32, sixteen: u32) -> u32 {
+    row * NARROW_ROW + (sixteen ^ (row / 2 % 4)) * 16
+}
+
 impl Share {
-    /// Of thread `index` of a block.
+    /// Of thread `index` of the block at `seat`.
     #[inline(always)]
-    pub fn new<T: Fused>(index: u32) -> Self {
-        const { assert!(T::TILE.consumers.is_power_of_two() && T::TILE.consumers <= 2) };
+    pub fn new<T: Fused>(index: u32, seat: Seat) -> Self {
+        const { assert!(T::TILE.consumers == 1 || T::TILE.consumers == 2) };
+        let [a_parts, b_parts] = T::TILE.parts();
         let (warp, lane) = (index / 32, index % 32);
         let (unit, quarter) = (lane % 8, lane / 8);
         let half_of_16 = unit % 2 * 8;
-        // Eight rows for two warps: sixteen lanes have rows that are four apart.
-        let row = warp / 2 * 8 + warp % 2 * 2 + quarter / 2 + quarter % 2 * 4;
+        // Four rows for a warp.
+        let row = warp * 4 + quarter;
+        let part = if a_parts == 1 { 0 } else { seat.column };
+        let first = part * (T::TILE.m() / a_parts);
         let a = Unit {
-            row,
+            row: first + row,
             column: unit * UNIT,
             from: swizzled(row, unit),
-            to: swizzled(row, unit / 2) + half_of_16,
+            to: swizzled_narrow(first + row, unit / 2) + half_of_16,
         };
         // Two rows for a warp: sixteen lanes have one row of two panels, which becomes one of one.
         let (row, side) = (warp * 2 + quarter / 2, quarter % 2);
+        let part = if b_parts == 1 { 0 } else { seat.row };
+        let first_slice = part * (FUSED_DEPTH / b_parts / SLICE);
         let b = Unit {
-            row,
+            row: first_slice * SLICE + row,
             column: side * feed::COLUMNS + unit * UNIT,
-            from: side * feed::BYTES + swizzled(row, unit),
-            to: swizzled(row, side * 4 + unit / 2) + half_of_16,
+            from: side * (FUSED_DEPTH / b_parts * ROW) + swizzled(row, unit),
+            to: first_slice * (T::TILE.n * SLICE * 2)
+                + swizzled(row, side * 4 + unit / 2)
+                + half_of_16,
         };
         Share { a, b }
     }
@@ -82,20 +102,18 @@ impl Share {
         ring: Ring,
         (place, k_tile): (Place, u32),
         stage: Stage,
-        half: u32,
+        half: Stage,
     ) {
         let products = &operands.products;
         let k = k_tile * FUSED_DEPTH;
-        let [along, across] = ring.rounded::<T>();
-        // Rows that the block's warps cover at a time: of A four each, of B two.
-        let (a_rows, b_rows) = (16 * T::TILE.consumers, 8 * T::TILE.consumers);
-        let turns = FUSED_DEPTH / b_rows;
-
-        let from = ring.rows::<T>(stage) + self.a.from;
-        // The halves of A's rows lie side by side: a bit of the address that the swizzle also turns.
-        let to = (along + self.a.to) ^ (half * (ROW / 2));
+        let [along, across] = ring.half::<T>(half);
+        let [a_parts, b_parts] = T::TILE.parts();
+        let [a_rows, b_rows] = rows_at_a_time(T::TILE.consumers);
         let mut words = [[0.0; UNIT as usize]; TOGETHER];
-        for unit in 0..TOGETHER as u32 {
+
+        let (from, to) = (ring.rows::<T>(stage) + self.a.from, along + self.a.to);
+        let units = T::TILE.m() / a_parts / a_rows;
+        for unit in 0..units {
             let row = unit * a_rows;
             // SAFETY: a unit of the stage, or checked.
             words[unit as usize] = unsafe {
@@ -107,13 +125,15 @@ impl Share {
                 }
             };
         }
-        for unit in 0..TOGETHER as u32 {
+        for unit in 0..units {
+            let to = to + unit * a_rows * NARROW_ROW;
             // SAFETY: a unit of the half.
-            unsafe { shared::store_v2(to + unit * a_rows * ROW, rounded(words[unit as usize])) };
+            unsafe { shared::store_v2(to, rounded(words[unit as usize])) };
         }
 
-        let from = ring.columns::<T>(stage) + self.b.from;
-        let to = across + self.b.to + half * (FUSED_DEPTH * ROW);
+        let (from, to) = (ring.columns::<T>(stage) + self.b.from, across + self.b.to);
+        let rows = FUSED_DEPTH / b_parts;
+        let turns = rows / b_rows;
         let units = T::TILE.n / PANEL_COLUMNS * turns;
         for group in 0..units / TOGETHER as u32 {
             let place_of = |unit: u32| {
@@ -129,13 +149,14 @@ impl Share {
                         let at = [k + self.b.row + row, column];
                         elements(operands.b, [products.k, products.n], place.matrix, at)
                     } else {
-                        shared::load_v4(from + panel * PANEL_BYTES + row * ROW)
+                        shared::load_v4(from + (panel * 2 * rows + row) * ROW)
                     }
                 };
             }
             for unit in 0..TOGETHER as u32 {
                 let (panel, row) = place_of(unit);
-                let to = to + panel * PANEL_BYTES + row * ROW;
+                let slice = row / SLICE * (T::TILE.n * SLICE * 2);
+                let to = to + slice + panel * SLICE_PANEL + row % SLICE * ROW;
                 // SAFETY: a unit of the half.
                 unsafe { shared::store_v2(to, rounded(words[unit as usize])) };
             }

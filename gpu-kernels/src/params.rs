@@ -355,7 +355,8 @@ pub const ROW_ELEMENTS: u64 = 8;
 pub const READS_C: u32 = 1;
 /// Flag: C is f32, not bfloat16.
 pub const OUT_F32: u32 = 2;
-/// Flag: C is written through shared memory; it is bfloat16 in rows of whole 16-byte units.
+/// Flag: C, in rows of whole 16-byte units, goes through shared memory: bfloat16 when it is written, f32
+/// when the kernels that round on the way read it.
 pub const STAGES_C: u32 = 4;
 /// Flag of the kernels that round on the way: rows of A are no whole 16-byte units, so that no bulk
 /// copy takes them.
@@ -452,6 +453,20 @@ impl TensorTile {
     #[inline]
     pub const fn stage_bytes(&self) -> u32 {
         self.a_bytes() + self.b_bytes()
+    }
+
+    /// Panels of C, of all rows and 32 columns of f32, that A's and B's part of a stage have room for.
+    #[inline]
+    pub const fn c_panels(&self) -> [u32; 2] {
+        let bytes = self.m() * 128;
+        [self.a_bytes() / bytes, self.b_bytes() / bytes]
+    }
+
+    /// Stages that C takes.
+    #[inline]
+    pub const fn c_stages(&self) -> u32 {
+        let [a, b] = self.c_panels();
+        (self.n / 32).div_ceil(a + b)
     }
 
     /// Bytes of A's part of a place of bfloat16 that stages are rounded to.
@@ -588,6 +603,13 @@ pub const FUSED_SMALL: TensorTile = TensorTile {
     blocks_per_sm: 4,
 };
 
+/// Rounding on the way, small products, few.
+pub const FUSED_DEEP: TensorTile = TensorTile {
+    stages: 5,
+    blocks_per_sm: 2,
+    ..FUSED_SMALL
+};
+
 /// Rounding on the way, larger ones of a batch.
 pub const FUSED_SQUARE: TensorTile = TensorTile {
     consumers: 2,
@@ -596,11 +618,10 @@ pub const FUSED_SQUARE: TensorTile = TensorTile {
     ..FUSED_SMALL
 };
 
-/// Rounding on the way, middling products: two blocks share B.
+/// Rounding on the way, middling products.
 pub const FUSED_FLAT: TensorTile = TensorTile {
     n: 128,
-    stages: 6,
-    cluster: 2,
+    stages: 8,
     blocks_per_sm: 1,
     ..FUSED_SMALL
 };
@@ -622,25 +643,25 @@ pub const FUSED_WIDE: TensorTile = TensorTile {
 
 /// Rounding on the way, large products: two blocks exchange what they round of B.
 pub const FUSED_PAIR: TensorTile = TensorTile {
-    stages: 4,
-    halves: 4,
+    stages: 3,
+    halves: 5,
     ..FUSED_WIDE
 };
 
 /// Rounding on the way, large products: four blocks exchange what they round of A and B.
 pub const FUSED_CROSS: TensorTile = TensorTile {
-    stages: 5,
+    stages: 3,
     cluster: 4,
     cluster_columns: 2,
-    ..FUSED_PAIR
+    halves: 6,
+    ..FUSED_LARGE
 };
 
 /// Rounding on the way, middling products: four blocks exchange what they round of A and B.
 pub const FUSED_FLAT_CROSS: TensorTile = TensorTile {
-    stages: 8,
     cluster: 4,
     cluster_columns: 2,
-    halves: 4,
+    halves: 6,
     ..FUSED_FLAT
 };
 
@@ -813,6 +834,7 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_wide", TENSOR_WIDE),
     tensor_entry("gemm_fused_any", FUSED_SMALL),
     tensor_entry("gemm_fused_cross", FUSED_CROSS),
+    tensor_entry("gemm_fused_deep", FUSED_DEEP),
     tensor_entry("gemm_fused_flat", FUSED_FLAT),
     tensor_entry("gemm_fused_flat_cross", FUSED_FLAT_CROSS),
     tensor_entry("gemm_fused_large", FUSED_LARGE),

@@ -12,7 +12,7 @@ use crate::ptx::{bulk_tensor, fence, global, warpgroup};
 type PairsOf<T> = <<T as Tile>::Sums as Sums>::Pairs;
 
 /// Columns of one step of [`Sums::columns`].
-const STEP: u32 = 8;
+pub const STEP: u32 = 8;
 
 /// Writes the sums of a warpgroup, C added if the launch reads it: `old`, from [`old_pairs`].
 ///
@@ -187,19 +187,20 @@ unsafe fn pairs_of_f32<T: Tile>(
         let mut old = [[0.0; 2]; 2 * AHEAD as usize];
         for i in 0..2 * AHEAD {
             let (lower, step) = (i % 2, group * AHEAD + i / 2);
-            let loads = u32::from(reads && inside(lower, step));
-            // SAFETY: a pair inside C.
-            old[i as usize] = unsafe { global::load_v2_if(address(lower, step), loads) };
+            if reads && inside(lower, step) {
+                // SAFETY: a pair inside C.
+                old[i as usize] = unsafe { global::load_v2(address(lower, step)) };
+            }
         }
         for i in 0..2 * AHEAD {
             let (lower, step) = (i % 2, group * AHEAD + i / 2);
-            let stores = u32::from(inside(lower, step));
-            let four = sums.columns(step as usize);
-            let at = 2 * lower as usize;
-            let [x, y] = old[i as usize];
-            let pair = [four[at] + x, four[at + 1] + y];
-            // SAFETY: as above; nobody else writes it.
-            unsafe { global::store_v2_if(address(lower, step), pair, stores) };
+            if inside(lower, step) {
+                let four = sums.columns(step as usize);
+                let at = 2 * lower as usize;
+                let [x, y] = old[i as usize];
+                // SAFETY: as above; nobody else writes it.
+                unsafe { global::store_v2(address(lower, step), [four[at] + x, four[at + 1] + y]) };
+            }
         }
     }
 }
@@ -230,7 +231,7 @@ unsafe fn write_element(products: &Products, at: usize, value: f32) {
 
 /// First row and column of a thread's elements.
 #[inline(always)]
-fn own(place: Place, thread: u32) -> (u32, u32) {
+pub fn own(place: Place, thread: u32) -> (u32, u32) {
     let (warp, lane) = (thread / 32, thread % 32);
     (
         place.row + warp * 16 + lane / 4,

@@ -57,38 +57,34 @@ load!(
     /// Loads 16 bytes (`ld.global.v4.f32`).
     load_v4, "ld.global.v4.f32", readonly
 );
-/// Loads 8 bytes if `condition` is not 0 (`ld.global.v2.f32` under a predicate), else returns zeros.
+/// Loads 8 bytes (`ld.global.v2.f32`).
 ///
 /// # Safety
-/// If `condition` is not 0, `p` is aligned to 8 bytes and 8 readable bytes of global memory lie
-/// there.
+/// `p` is aligned to 8 bytes and 8 readable bytes of global memory lie there.
 #[cfg(sm_90a)]
 #[inline(always)]
-pub unsafe fn load_v2_if(p: *const f32, condition: u32) -> [f32; 2] {
+pub unsafe fn load_v2(p: *const f32) -> [f32; 2] {
     let (mut x, mut y) = (0f32, 0f32);
     // SAFETY: the caller vouches for address and alignment.
     unsafe {
-        ptx!("{{ .reg .pred condition; setp.ne.u32 condition, {3}, 0; \
-              mov.b32 {0}, 0; mov.b32 {1}, 0; @condition ld.global.v2.f32 {{{0}, {1}}}, [{2}]; }}",
-            out(reg32) x, out(reg32) y, in(reg64) p, in(reg32) condition,
-            options(readonly, nostack));
+        ptx!("ld.global.v2.f32 {{{0}, {1}}}, [{2}];",
+            out(reg32) x, out(reg32) y, in(reg64) p, options(readonly, nostack));
     }
     [x, y]
 }
 
-/// Stores 8 bytes if `condition` is not 0 (`st.global.v2.f32` under a predicate).
+/// Stores 8 bytes (`st.global.v2.f32`).
 ///
 /// # Safety
-/// If `condition` is not 0, `p` is aligned to 8 bytes and 8 writable bytes of global memory lie
-/// there, which no other thread accesses meanwhile.
+/// `p` is aligned to 8 bytes and 8 writable bytes of global memory lie there, which no other thread
+/// accesses meanwhile.
 #[cfg(sm_90a)]
 #[inline(always)]
-pub unsafe fn store_v2_if(p: *mut f32, v: [f32; 2], condition: u32) {
+pub unsafe fn store_v2(p: *mut f32, v: [f32; 2]) {
     // SAFETY: the caller vouches for address, alignment and exclusiveness.
     unsafe {
-        ptx!("{{ .reg .pred condition; setp.ne.u32 condition, {3}, 0; \
-              @condition st.global.v2.f32 [{2}], {{{0}, {1}}}; }}",
-            in(reg32) v[0], in(reg32) v[1], in(reg64) p, in(reg32) condition, options(nostack));
+        ptx!("st.global.v2.f32 [{2}], {{{0}, {1}}};",
+            in(reg32) v[0], in(reg32) v[1], in(reg64) p, options(nostack));
     }
 }
 

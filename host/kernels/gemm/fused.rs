@@ -7,8 +7,8 @@ use super::wgmma::{case, check};
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, Variant, stream};
 use gpu_kernels::params::{
-    FUSED_CROSS, FUSED_DEPTH, FUSED_FLAT, FUSED_FLAT_CROSS, FUSED_LARGE, FUSED_PAIR, FUSED_SMALL,
-    FUSED_SQUARE, FUSED_WIDE, LOADS_A, LOADS_B, OUT_F32, READS_C,
+    FUSED_CROSS, FUSED_DEEP, FUSED_DEPTH, FUSED_FLAT, FUSED_FLAT_CROSS, FUSED_LARGE, FUSED_PAIR, FUSED_SMALL,
+    FUSED_SQUARE, FUSED_WIDE, LOADS_A, LOADS_B, OUT_F32, READS_C, STAGES_C,
 };
 
 /// f32 in 16 bytes, of which rows are made that bulk copies take.
@@ -20,7 +20,7 @@ const CONVERT: &str = "convert";
 const AUTO: &str = "auto";
 
 /// The ladder of `gemm-mixed`.
-pub const MIXED: [Variant; 10] = [
+pub const MIXED: [Variant; 11] = [
     Variant {
         name: CONVERT,
         summary: "A and B are rounded to bfloat16 in memory first, which counts; then as gemm-bf16",
@@ -31,12 +31,16 @@ pub const MIXED: [Variant; 10] = [
                   multiprocessor, any rows",
     },
     Variant {
+        name: "fused-deep",
+        summary: "the same, two blocks a multiprocessor, more k tiles ahead",
+    },
+    Variant {
         name: "fused-square",
         summary: "the same with 128 x 128 tiles, two blocks a multiprocessor",
     },
     Variant {
         name: "fused-flat",
-        summary: "the same with 64 x 128 tiles; two blocks share what they fetch of B",
+        summary: "the same with 64 x 128 tiles",
     },
     Variant {
         name: "fused-large",
@@ -66,7 +70,7 @@ pub const MIXED: [Variant; 10] = [
 
 /// The kernels that round on the way, with the constants of their cost (see [`tiles`]); their k tiles
 /// are half as deep as those of bfloat16.
-pub const FUSED: [Tile; 8] = [
+pub const FUSED: [Tile; 9] = [
     Tile {
         variant: "fused-small",
         entry: "gemm_fused_small",
@@ -74,6 +78,15 @@ pub const FUSED: [Tile; 8] = [
         stays: true,
         full: 0.80,
         alone: 0.35,
+        around: 0.8,
+    },
+    Tile {
+        variant: "fused-deep",
+        entry: "gemm_fused_deep",
+        shape: FUSED_DEEP,
+        stays: true,
+        full: 0.50,
+        alone: 0.30,
         around: 0.8,
     },
     Tile {
@@ -180,6 +193,12 @@ fn copied(problem: &Problem) -> [bool; 2] {
     [k, n].map(|columns| columns.is_multiple_of(UNIT))
 }
 
+/// Whether C is read through shared memory, by bulk copies.
+fn stages_c(problem: &Problem) -> bool {
+    let (_, n, _) = problem.matrix();
+    problem.form.reads_c && n.is_multiple_of(UNIT)
+}
+
 /// The tile of a problem's variant.
 pub fn tile(problem: &Problem, case: &Case) -> Tile {
     if copied(problem) != [true; 2] {
@@ -211,14 +230,15 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         box_columns: FUSED_DEPTH,
         box_rows,
     };
-    let maps = [
-        map(A, [m, k], shape.m() / shape.parts()[0]),
-        map(B, [k, n], FUSED_DEPTH / shape.cluster_rows()),
-    ];
-    let map = |operand: usize| Argument::TensorMap(copied[operand].then_some(maps[operand]));
+    let map = |operand, sides, box_rows, copied: bool| {
+        Argument::TensorMap(copied.then_some(map(operand, sides, box_rows)))
+    };
+    let [a_parts, _] = shape.parts();
+    let stages_c = stages_c(problem);
     let flag = |set: bool, flag: u32| if set { flag } else { 0 };
     let flags = flag(problem.form.reads_c, READS_C)
         | OUT_F32
+        | flag(stages_c, STAGES_C)
         | flag(!copied[A], LOADS_A)
         | flag(!copied[B], LOADS_B);
     Ok(Launch {
@@ -228,8 +248,9 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: 0,
         arguments: vec![
-            map(A),
-            map(B),
+            map(A, [m, k], shape.m() / a_parts, copied[A]),
+            map(B, [k, n], FUSED_DEPTH / shape.cluster_rows(), copied[B]),
+            map(C, [m, n], shape.m(), stages_c),
             Argument::Operand(A),
             Argument::Operand(B),
             Argument::Operand(C),

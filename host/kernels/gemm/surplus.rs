@@ -15,17 +15,18 @@ use gpu_kernels::params::{
 /// Of a product of bfloat16, on a device.
 pub fn bf16(problem: &Problem, info: &DeviceInfo) -> Surplus {
     let shape = tile(problem, &case(problem, info)).shape;
-    of_tiles(problem, &shape, TENSOR_DEPTH)
+    of_tiles(problem, &shape, TENSOR_DEPTH, staged(problem))
 }
 
 /// Of a product of f32 that is rounded to bfloat16 on the way, on a device.
 pub fn fused(problem: &Problem, info: &DeviceInfo) -> Surplus {
     let shape = fused::tile(problem, &case(problem, info)).shape;
-    of_tiles(problem, &shape, FUSED_DEPTH)
+    // Only what is stored is added to.
+    of_tiles(problem, &shape, FUSED_DEPTH, false)
 }
 
-/// Of a product in tiles of a shape, with k tiles `depth` deep.
-fn of_tiles(problem: &Problem, shape: &TensorTile, depth: u32) -> Surplus {
+/// Of a product in tiles of a shape, with k tiles `depth` deep; C is written in whole panels or not.
+fn of_tiles(problem: &Problem, shape: &TensorTile, depth: u32, panels: bool) -> Surplus {
     let (m, n, _) = problem.matrix();
     let [rows, columns] = shape.cluster_tile().map(u64::from);
     let (rows, columns) = (m.next_multiple_of(rows), n.next_multiple_of(columns));
@@ -34,11 +35,10 @@ fn of_tiles(problem: &Problem, shape: &TensorTile, depth: u32) -> Surplus {
         overhead: problem.form.batch * m * n,
         avoidable: 0,
     };
-    let out_f32 = problem.out() == Element::F32;
-    if staged(problem) || (out_f32 && n.is_multiple_of(2)) {
-        // Whole tiles are added to, and clipped when they are copied or stored to C.
+    if panels {
+        // They are added to, and clipped when they are copied to C.
         surplus.padding += problem.form.batch * (rows * columns - m * n);
-    } else if out_f32 && !problem.form.reads_c {
+    } else if n % 2 == 1 && problem.out() == Element::F32 && !problem.form.reads_c {
         // Elements are written one by one, and nothing is added.
         surplus.overhead = 0;
     }

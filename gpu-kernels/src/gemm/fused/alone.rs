@@ -3,12 +3,11 @@
 
 use super::feed::Feed;
 use super::round::Share;
-use super::{Fused, Operands, Seat, ask_for_c, multiply_half};
-use crate::gemm::output;
+use super::write::write;
+use super::{Fused, Operands, Seat, multiply_half};
 use crate::gemm::ring::{Ring, Stage};
-use crate::gemm::walk::{Place, Walk};
+use crate::gemm::walk::Walk;
 use crate::gpu::thread;
-use crate::params::READS_C;
 use crate::ptx::wgmma::{self, Sums};
 use crate::ptx::{fence, mbarrier};
 
@@ -25,17 +24,13 @@ pub unsafe fn multiply<T: Fused>(
     seat: Seat,
     index: u32,
 ) {
-    let (warpgroup, thread) = (index / 128, index % 128);
+    let warpgroup = index / 128;
     let depth = operands.depth();
     let share = Share::new::<T>(index, seat);
     let mut stage = Stage::FIRST;
     let mut half = Stage::FIRST;
     while let Some(place) = walk.next() {
         let place = seat.tile::<T>(place);
-        if operands.has(READS_C) {
-            // SAFETY: the tile is the block's own.
-            unsafe { ask_for_c::<T>(&operands.products, place, index) };
-        }
         let mut sums = T::Sums::zero();
         let mut k_tile = 0;
         // There is at least one k tile, and the loop is written so that ptxas sees it.
@@ -52,12 +47,7 @@ pub unsafe fn multiply<T: Fused>(
                 wgmma::fence();
                 multiply_half::<T>(&mut sums, ring, half, warpgroup);
                 wgmma::commit();
-                if T::TILE.cluster > 1 && index < T::TILE.cluster {
-                    mbarrier::arrive_at(ring.empty::<T>(stage), index);
-                }
-                if index == 0 {
-                    feed.next::<T>(operands, ring);
-                }
+                feed.read::<T>(operands, ring, stage, index);
             }
             stage = stage.next(T::TILE.stages);
             half = half.next(T::TILE.halves);
@@ -67,11 +57,7 @@ pub unsafe fn multiply<T: Fused>(
             }
         }
         wgmma::wait::<0>();
-        let place = Place {
-            row: place.row + warpgroup * 64,
-            ..place
-        };
-        // SAFETY: all products of this warpgroup are complete.
-        unsafe { output::directly::<T>(&operands.products, &sums, place, thread) };
+        // SAFETY: all products are complete, those of this warpgroup, whose sums it writes.
+        stage = unsafe { write::<T>(operands, (ring, &mut feed), &sums, place, stage, index) };
     }
 }

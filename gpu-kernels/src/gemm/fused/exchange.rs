@@ -1,23 +1,26 @@
 //! Blocks of a cluster that round a part each, for all: an element is fetched and rounded once for the
 //! blocks that multiply it, and half as many bytes pass between these as f32 would be.
 //!
-//! A block rounds its part two k tiles ahead of the products and sends it on; the parts of the others
+//! A block rounds its part some k tiles ahead of the products and sends it on; the parts of the others
 //! are on their way meanwhile.
 
 use super::feed::Feed;
 use super::round::Share;
-use super::{Fused, Operands, SLICE_PANEL, Seat, ask_for_c, multiply_half};
-use crate::gemm::output;
+use super::write::write;
+use super::{Fused, Operands, SLICE_PANEL, Seat, multiply_half};
 use crate::gemm::ring::{Ring, Stage};
-use crate::gemm::walk::{Place, Walk};
+use crate::gemm::walk::Walk;
 use crate::gpu::thread;
-use crate::params::{PANEL_COLUMNS, READS_C, WARP};
+use crate::params::{PANEL_COLUMNS, WARP};
 use crate::ptx::special::opaque;
 use crate::ptx::wgmma::{self, Sums};
 use crate::ptx::{bulk, fence, mbarrier};
 
-/// k tiles that are rounded before they are multiplied.
-const AHEAD: u32 = 2;
+/// k tiles that are rounded before they are multiplied: two less than there are halves, so that one is
+/// multiplied, and what the peers say of the last has arrived when it is written again.
+const fn ahead<T: Fused>() -> u32 {
+    T::TILE.halves.saturating_sub(2)
+}
 
 /// The other block of a row or column of the cluster, and what it is sent of every half.
 #[derive(Clone, Copy)]
@@ -126,7 +129,7 @@ pub unsafe fn multiply<T: Fused>(
     /// Two threads of different warps, which share what one thread does for the block.
     const FEEDER: u32 = 0;
     const SENDER: u32 = WARP;
-    let (warpgroup, thread) = (index / 128, index % 128);
+    let warpgroup = index / 128;
     let depth = operands.depth();
     let share = Share::new::<T>(index, seat);
     let mut stage = Stage::FIRST;
@@ -134,12 +137,8 @@ pub unsafe fn multiply<T: Fused>(
     let mut multiplied = Stage::FIRST;
     while let Some(place) = walk.next() {
         let place = seat.tile::<T>(place);
-        if operands.has(READS_C) {
-            // SAFETY: the tile is the block's own.
-            unsafe { ask_for_c::<T>(&operands.products, place, index) };
-        }
         let mut k_tile = 0;
-        for _ in 0..opaque(AHEAD).min(depth) {
+        for _ in 0..opaque(ahead::<T>()).min(depth) {
             // SAFETY: the stage is complete and is filled again only after the barrier; the half is
             // free here and at the peers.
             unsafe {
@@ -199,11 +198,7 @@ pub unsafe fn multiply<T: Fused>(
                 break;
             }
         }
-        let place = Place {
-            row: place.row + warpgroup * 64,
-            ..place
-        };
-        // SAFETY: all products of this warpgroup are complete.
-        unsafe { output::directly::<T>(&operands.products, &sums, place, thread) };
+        // SAFETY: all products are complete.
+        stage = unsafe { write::<T>(operands, (ring, &mut feed), &sums, place, stage, index) };
     }
 }

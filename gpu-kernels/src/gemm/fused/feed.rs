@@ -11,7 +11,19 @@ pub const COLUMNS: u32 = 32;
 /// Bytes of a row of a panel.
 const ROW: u32 = 128;
 
-/// What a block has to copy: the next k tile, and the stage that it goes to.
+/// Stages that are filled at first. Where the blocks of a cluster fill them for each other, that is one
+/// less than there are: a stage then is filled again a k tile after this block has read it, so that
+/// nobody waits for what the others say of it.
+pub const fn first_stages<T: Fused>() -> u32 {
+    T::TILE.stages - waits::<T>() as u32
+}
+
+/// Whether the blocks of a cluster fill stages for each other.
+const fn waits<T: Fused>() -> bool {
+    T::TILE.cluster > 1 && !T::TILE.exchanges()
+}
+
+/// What a block has to copy: the next k tile or part of C, and the stage that it goes to.
 #[derive(Clone, Copy)]
 pub struct Feed {
     walk: Walk,
@@ -35,25 +47,53 @@ impl Feed {
         }
     }
 
-    /// Starts the copies of the next k tile, if there is one, once every block of the cluster has read
-    /// what was in its stage.
+    /// Says that this block has read a stage, and has the next one filled.
     ///
     /// # Safety
-    /// One thread of each block calls it; its own block has read the stage.
+    /// All threads of the block call it, once all have read the stage.
+    #[inline(always)]
+    pub unsafe fn read<T: Fused>(
+        &mut self,
+        operands: &Operands,
+        ring: Ring,
+        stage: Stage,
+        index: u32,
+    ) {
+        // SAFETY: the barriers are made, in every block of the cluster, none of which has exited.
+        unsafe {
+            if waits::<T>() && index < T::TILE.cluster {
+                mbarrier::arrive_at(ring.empty::<T>(stage), index);
+            }
+            if index == 0 {
+                self.next::<T>(operands, ring);
+            }
+        }
+    }
+
+    /// Starts the copies of the next k tile or part of C, if there is one, once every block of the
+    /// cluster has read what was in its stage.
+    ///
+    /// # Safety
+    /// One thread of each block calls it, [`first_stages`] times at first and then each time that its
+    /// own block has read a stage.
     #[inline(always)]
     pub unsafe fn next<T: Fused>(&mut self, operands: &Operands, ring: Ring) {
         let Some(place) = self.place else { return };
         // SAFETY: the barriers are made; a stage that was never filled counts as read, which is the
         // phase before the first.
         unsafe {
-            if T::TILE.cluster > 1 && !T::TILE.exchanges() {
+            if waits::<T>() {
                 mbarrier::wait(ring.empty::<T>(self.stage), self.stage.parity ^ 1);
             }
-            self.fetch::<T>(operands, ring, place);
+            if self.k_tile < operands.depth() {
+                self.fetch::<T>(operands, ring, place);
+            } else {
+                self.fetch_c::<T>(operands, ring, place);
+            }
         }
         self.stage = self.stage.next(T::TILE.stages);
         self.k_tile += 1;
-        if self.k_tile == operands.depth() {
+        if self.k_tile == operands.stages::<T>() {
             self.k_tile = 0;
             self.place = self.walk.next();
         }
@@ -105,5 +145,42 @@ impl Feed {
                 }
             }
         }
+    }
+
+    /// Starts the copies of a part of C.
+    ///
+    /// # Safety
+    /// As for [`Feed::fetch`].
+    #[inline(always)]
+    unsafe fn fetch_c<T: Fused>(&self, operands: &Operands, ring: Ring, place: Place) {
+        let place = self.seat.tile::<T>(place);
+        let full = ring.full::<T>(self.stage);
+        let [a_panels, b_panels] = T::TILE.c_panels();
+        let room = a_panels + b_panels;
+        let first = (self.k_tile - operands.depth()) * room;
+        let panels = room.min(T::TILE.n / COLUMNS - first);
+        // SAFETY: as for `fetch`.
+        unsafe {
+            mbarrier::arrive_expecting(full, panels * T::TILE.m() * ROW);
+            for panel in 0..room {
+                if panel < panels {
+                    let column = place.column + (first + panel) * COLUMNS;
+                    let to = c_panel::<T>(ring, self.stage, panel);
+                    let from = [column, place.row, place.matrix];
+                    bulk_tensor::load(to, operands.products.c_map, from, full);
+                }
+            }
+        }
+    }
+}
+
+/// Address of a panel of C in a stage.
+#[inline(always)]
+pub fn c_panel<T: Fused>(ring: Ring, stage: Stage, panel: u32) -> u32 {
+    let [a_panels, _] = T::TILE.c_panels();
+    if panel < a_panels {
+        ring.rows::<T>(stage) + panel * T::TILE.m() * ROW
+    } else {
+        ring.columns::<T>(stage) + (panel - a_panels) * T::TILE.m() * ROW
     }
 }

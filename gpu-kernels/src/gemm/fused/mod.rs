@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`feed`] | the copies of f32 into the stages |
 //! | [`round`] | from a stage to bfloat16 |
+//! | [`write`] | C: from memory through the stages, and back |
 //! | [`alone`] | blocks that round all that they multiply |
 //! | [`exchange`] | blocks of a cluster that round a part each, for all |
 //!
@@ -16,19 +17,20 @@ mod alone;
 mod exchange;
 mod feed;
 mod round;
+mod write;
 
 use super::ring::{Ring, Stage};
 use super::walk::{Place, Walk};
-use super::{Products, Tile, output};
+use super::{Products, Tile};
 use crate::gpu::thread;
 use crate::params::{
-    FUSED_CROSS, FUSED_DEPTH, FUSED_FLAT, FUSED_FLAT_CROSS, FUSED_LARGE, FUSED_PAIR, FUSED_SMALL,
-    FUSED_SQUARE, FUSED_WIDE, TensorTile, WARP,
+    FUSED_CROSS, FUSED_DEEP, FUSED_DEPTH, FUSED_FLAT, FUSED_FLAT_CROSS, FUSED_LARGE, FUSED_PAIR, FUSED_SMALL,
+    FUSED_SQUARE, FUSED_WIDE, STAGES_C, TensorTile, WARP,
 };
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::special::opaque;
 use crate::ptx::wgmma::{Descriptor, Sums, Sums64, Sums128, Sums256};
-use crate::ptx::{cluster, global};
+use crate::ptx::cluster;
 use feed::Feed;
 
 /// k of one instruction.
@@ -39,8 +41,8 @@ const SLICE_PANEL: u32 = SLICE * 128;
 /// The products of a launch, and A and B where no bulk copy takes them.
 #[derive(Clone, Copy)]
 struct Operands {
-    /// The tensor maps have boxes of 32 columns. Those of A have the rows of the tile, those of B 32
-    /// over the rows of the cluster; where blocks exchange, A's are divided by its columns.
+    /// The tensor maps have boxes of 32 columns. Those of A and C have the rows of the tile, those of B
+    /// 32 over the rows of the cluster; where blocks exchange, A's are divided by its columns.
     products: Products,
     a: *const f32,
     b: *const f32,
@@ -64,6 +66,13 @@ impl Operands {
     #[inline(always)]
     fn has(&self, flag: u32) -> bool {
         self.products.flags & flag != 0
+    }
+
+    /// Stages of a tile of C: its k tiles, and those that C comes through.
+    #[inline(always)]
+    fn stages<T: Fused>(&self) -> u32 {
+        let more = if self.has(STAGES_C) { T::TILE.c_stages() } else { 0 };
+        self.depth() + more
     }
 
     /// k tiles of a tile of C.
@@ -144,7 +153,7 @@ unsafe fn run<T: Fused>(operands: Operands) {
             cluster::sync();
         }
         if index == 0 {
-            for _ in 0..opaque(T::TILE.stages) {
+            for _ in 0..opaque(feed::first_stages::<T>()) {
                 feed.next::<T>(&operands, ring);
             }
         }
@@ -182,29 +191,6 @@ unsafe fn multiply_half<T: Fused>(sums: &mut T::Sums, ring: Ring, half: Stage, w
     }
 }
 
-/// Asks for a block's tile of C to be brought into the L2, where it is when the products are done.
-///
-/// # Safety
-/// C is as `products` says.
-#[inline(always)]
-unsafe fn ask_for_c<T: Fused>(products: &Products, place: Place, index: u32) {
-    /// Elements of a line.
-    const LINE: u32 = 32;
-    let lines = T::TILE.n / LINE;
-    for turn in 0..T::TILE.m() * lines / T::TILE.threads() {
-        let line = turn * T::TILE.threads() + index;
-        let (row, column) = (
-            place.row + line / lines,
-            place.column + line % lines * LINE,
-        );
-        if row < products.m && column < products.n {
-            let at = output::element(products, place.matrix, row, column);
-            // SAFETY: an element of C.
-            unsafe { global::prefetch_l2(products.c.cast::<f32>().add(at)) };
-        }
-    }
-}
-
 /// Defines the entry of a tile.
 macro_rules! fused_kernels {
     ($($(#[$doc:meta])* $entry:ident: $shape:ident = $tile:ident, $sums:ident, any $any:literal;)*) => {
@@ -227,12 +213,12 @@ macro_rules! fused_kernels {
                 /// # Safety
                 /// As for [`run`].
                 pub unsafe fn $entry(
-                    _a: TensorMap, _b: TensorMap, a: *const f32, b: *const f32, c: *mut u8,
-                    m: u32, n: u32, k: u32, batch: u32, flags: u32,
+                    _a: TensorMap, _b: TensorMap, _c: TensorMap, a: *const f32, b: *const f32,
+                    c: *mut u8, m: u32, n: u32, k: u32, batch: u32, flags: u32,
                 ) {
                     let a_map = tensor_map_parameter!($entry, 0);
                     let b_map = tensor_map_parameter!($entry, 1);
-                    let c_map = core::ptr::null();
+                    let c_map = tensor_map_parameter!($entry, 2);
                     let products =
                         Products { a: a_map, b: b_map, c_map, c, m, n, k, batch, flags };
                     // SAFETY: as the caller vouches.
@@ -256,7 +242,9 @@ fused_kernels! {
     gemm_fused_flat_cross: FlatCross = FUSED_FLAT_CROSS, Sums128, any false;
     /// Larger ones, two blocks a multiprocessor.
     gemm_fused_square: Square = FUSED_SQUARE, Sums128, any false;
-    /// Middling products: two blocks share B.
+    /// Small products, of which there are few.
+    gemm_fused_deep: Deep = FUSED_DEEP, Sums64, any false;
+    /// Middling products.
     gemm_fused_flat: Flat = FUSED_FLAT, Sums128, any false;
     /// Large tiles.
     gemm_fused_large: Large = FUSED_LARGE, Sums256, any false;

@@ -126,8 +126,7 @@ pub unsafe fn multiply<T: Fused>(
     seat: Seat,
     index: u32,
 ) {
-    /// Two threads of different warps, which share what one thread does for the block.
-    const FEEDER: u32 = 0;
+    /// A thread of another warp than that which feeds the stages.
     const SENDER: u32 = WARP;
     let warpgroup = index / 128;
     let depth = operands.depth();
@@ -147,9 +146,7 @@ pub unsafe fn multiply<T: Fused>(
                 share.round::<T>(operands, ring, (place, k_tile), stage, rounded);
                 fence::shared_written();
                 thread::sync_threads();
-                if index == FEEDER {
-                    feed.next::<T>(operands, ring);
-                }
+                feed.read::<T>(operands, ring, stage, index);
                 if index == SENDER {
                     send::<T>(ring, seat, rounded);
                 }
@@ -177,8 +174,8 @@ pub unsafe fn multiply<T: Fused>(
                 }
                 wgmma::wait::<0>();
                 thread::sync_threads();
-                if rounds && index == FEEDER {
-                    feed.next::<T>(operands, ring);
+                if rounds {
+                    feed.read::<T>(operands, ring, stage, index);
                 }
                 if index == SENDER {
                     give_back::<T>(ring, seat, multiplied);

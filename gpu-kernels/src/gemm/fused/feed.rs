@@ -1,22 +1,16 @@
-//! The copies of f32 into the stages.
+//! The copies of f32 into the stages: one warp starts them, each of its lanes one.
 
 use super::{Fused, Operands, Seat};
 use crate::gemm::ring::{Ring, Stage};
 use crate::gemm::walk::{Place, Walk};
-use crate::params::{FUSED_DEPTH, LOADS_A, LOADS_B};
+use crate::params::{FUSED_DEPTH, LOADS_A, LOADS_B, WARP};
+use crate::ptx::special::opaque;
 use crate::ptx::{bulk_tensor, mbarrier};
 
 /// Columns of a panel of f32: 128 bytes.
 pub const COLUMNS: u32 = 32;
 /// Bytes of a row of a panel.
 const ROW: u32 = 128;
-
-/// Stages that are filled at first. Where the blocks of a cluster fill them for each other, that is one
-/// less than there are: a stage then is filled again a k tile after this block has read it, so that
-/// nobody waits for what the others say of it.
-pub const fn first_stages<T: Fused>() -> u32 {
-    T::TILE.stages - waits::<T>() as u32
-}
 
 /// Whether the blocks of a cluster fill stages for each other.
 const fn waits<T: Fused>() -> bool {
@@ -29,8 +23,9 @@ pub struct Feed {
     walk: Walk,
     place: Option<Place>,
     k_tile: u32,
-    stage: Stage,
     seat: Seat,
+    /// Where [`waits`], the stage to be filled.
+    behind: Stage,
 }
 
 impl Feed {
@@ -42,9 +37,25 @@ impl Feed {
             walk,
             place,
             k_tile: 0,
-            stage: Stage::FIRST,
             seat,
+            behind: Stage::FIRST,
         }
+    }
+
+    /// Fills the stages for the first time, all but one where [`waits`]: a stage then is filled again a
+    /// k tile after this block has read it, so that nobody waits for what the others say of it.
+    ///
+    /// # Safety
+    /// One warp of each block calls it, once the barriers are made.
+    #[inline(always)]
+    pub unsafe fn first<T: Fused>(&mut self, operands: &Operands, ring: Ring, lane: u32) {
+        let mut stage = Stage::FIRST;
+        for _ in 0..opaque(T::TILE.stages - u32::from(waits::<T>())) {
+            // SAFETY: no stage has been filled yet.
+            unsafe { self.fill::<T>(operands, ring, stage, lane) };
+            stage = stage.next(T::TILE.stages);
+        }
+        self.behind = stage;
     }
 
     /// Says that this block has read a stage, and has the next one filled.
@@ -59,39 +70,42 @@ impl Feed {
         stage: Stage,
         index: u32,
     ) {
-        // SAFETY: the barriers are made, in every block of the cluster, none of which has exited.
+        // SAFETY: the barriers are made, in every block of the cluster, none of which has exited; a
+        // stage that was never filled counts as read, which is the phase before the first.
         unsafe {
-            if waits::<T>() && index < T::TILE.cluster {
+            if !waits::<T>() {
+                if index < WARP {
+                    self.fill::<T>(operands, ring, stage, index);
+                }
+                return;
+            }
+            if index < T::TILE.cluster {
                 mbarrier::arrive_at(ring.empty::<T>(stage), index);
             }
-            if index == 0 {
-                self.next::<T>(operands, ring);
+            if index < WARP {
+                let behind = self.behind;
+                mbarrier::wait(ring.empty::<T>(behind), behind.parity ^ 1);
+                self.fill::<T>(operands, ring, behind, index);
+                self.behind = behind.next(T::TILE.stages);
             }
         }
     }
 
-    /// Starts the copies of the next k tile or part of C, if there is one, once every block of the
-    /// cluster has read what was in its stage.
+    /// Starts the copies of the next k tile or part of C, if there is one, into a stage.
     ///
     /// # Safety
-    /// One thread of each block calls it, [`first_stages`] times at first and then each time that its
-    /// own block has read a stage.
+    /// One warp of each block calls it; the stage is empty, in every block that it is filled in.
     #[inline(always)]
-    pub unsafe fn next<T: Fused>(&mut self, operands: &Operands, ring: Ring) {
+    unsafe fn fill<T: Fused>(
+        &mut self,
+        operands: &Operands,
+        ring: Ring,
+        stage: Stage,
+        lane: u32,
+    ) {
         let Some(place) = self.place else { return };
-        // SAFETY: the barriers are made; a stage that was never filled counts as read, which is the
-        // phase before the first.
-        unsafe {
-            if waits::<T>() {
-                mbarrier::wait(ring.empty::<T>(self.stage), self.stage.parity ^ 1);
-            }
-            if self.k_tile < operands.depth() {
-                self.fetch::<T>(operands, ring, place);
-            } else {
-                self.fetch_c::<T>(operands, ring, place);
-            }
-        }
-        self.stage = self.stage.next(T::TILE.stages);
+        // SAFETY: as the caller vouches.
+        unsafe { self.fetch::<T>(operands, ring, self.seat.tile::<T>(place), stage, lane) };
         self.k_tile += 1;
         if self.k_tile == operands.stages::<T>() {
             self.k_tile = 0;
@@ -99,78 +113,106 @@ impl Feed {
         }
     }
 
-    /// Starts the copies of a k tile: A's rows of this block, and B, of which every block of a cluster
-    /// fetches a part for all; where blocks exchange, its part of either. What no bulk copy takes is
-    /// loaded when it is rounded.
+    /// Starts the copies of a k tile or a part of C for the block's tile at `place`: a lane's own, if it
+    /// has one.
     ///
     /// # Safety
-    /// As for [`Feed::next`]; the stage is empty, in every block that it is filled in.
+    /// As for [`Feed::fill`].
     #[inline(always)]
-    unsafe fn fetch<T: Fused>(&self, operands: &Operands, ring: Ring, place: Place) {
-        let (stage, seat) = (self.stage, self.seat);
-        let place = seat.tile::<T>(place);
+    unsafe fn fetch<T: Fused>(
+        &self,
+        operands: &Operands,
+        ring: Ring,
+        place: Place,
+        stage: Stage,
+        lane: u32,
+    ) {
+        let products = &operands.products;
         let full = ring.full::<T>(stage);
-        let k = self.k_tile * FUSED_DEPTH;
-        let (copies_a, copies_b) = (
-            !operands.loads::<T>(LOADS_A),
-            !operands.loads::<T>(LOADS_B),
-        );
-        let bytes = |copies, bytes| if copies { bytes } else { 0 };
-        let (a_bytes, b_bytes) = (T::TILE.a_bytes(), T::TILE.b_bytes());
-        let [a_parts, b_parts] = T::TILE.parts();
-        // SAFETY: the addresses are those of a stage that nobody reads; its barriers are made.
+        let is_c = self.k_tile >= operands.depth();
+        let a = self.a::<T>(ring, place, stage);
+        let b = self.b::<T>(ring, place, stage, lane);
+        let (c, panels) = self.c::<T>(operands, ring, place, (stage, lane));
+        let [copies_a, copies_b] = [LOADS_A, LOADS_B].map(|flag| !operands.loads::<T>(flag));
+        let part = |copied, bytes| if copied { bytes } else { 0 };
+        let bytes = if is_c {
+            panels * T::TILE.m() * ROW
+        } else {
+            part(copies_a, T::TILE.a_bytes()) + part(copies_b, T::TILE.b_bytes())
+        };
+        /// Lanes that have a panel of B, and behind them that which has A.
+        const fn a_lane<T: Fused>() -> u32 {
+            T::TILE.n / COLUMNS
+        }
+        let of_b = !is_c && copies_b && lane < a_lane::<T>();
+        let of_a = !is_c && copies_a && lane == a_lane::<T>();
+        let of_c = is_c && lane < panels;
+        let (map, (to, from)) = match (of_a, of_c) {
+            (true, _) => (products.a, a),
+            (_, true) => (products.c_map, c),
+            _ => (products.b, b),
+        };
+        // SAFETY: the addresses are those of the stage, whose barriers are made.
         unsafe {
-            mbarrier::arrive_expecting(full, bytes(copies_a, a_bytes) + bytes(copies_b, b_bytes));
-            if copies_a {
-                let part = if a_parts == 1 { 0 } else { seat.column };
-                let row = place.row + part * (T::TILE.m() / a_parts);
-                let from = [k, row, place.matrix];
-                bulk_tensor::load(ring.rows::<T>(stage), operands.products.a, from, full);
+            if lane == 0 {
+                mbarrier::arrive_expecting(full, bytes);
             }
-            if copies_b {
-                let map = operands.products.b;
-                let rows = FUSED_DEPTH / T::TILE.cluster_rows();
-                // Of panels of whole k tiles, unless blocks exchange.
-                let (panel_rows, row) = (FUSED_DEPTH / b_parts, seat.row * rows);
-                let row_there = if b_parts == 1 { row } else { 0 };
-                for panel in 0..T::TILE.n / COLUMNS {
-                    let to = ring.columns::<T>(stage) + (panel * panel_rows + row_there) * ROW;
-                    let from = [place.column + panel * COLUMNS, k + row, place.matrix];
-                    if T::TILE.cluster == 1 || T::TILE.exchanges() {
-                        bulk_tensor::load(to, map, from, full);
-                    } else {
-                        let all = (1u16 << T::TILE.cluster) - 1;
-                        bulk_tensor::load_multicast(to, map, from, full, all);
-                    }
-                }
+            if of_a || of_c || (of_b && !waits::<T>()) {
+                bulk_tensor::load(to, map, from, full);
+            }
+            if of_b && waits::<T>() {
+                let all = (1u16 << T::TILE.cluster) - 1;
+                bulk_tensor::load_multicast(to, map, from, full, all);
             }
         }
     }
 
-    /// Starts the copies of a part of C.
-    ///
-    /// # Safety
-    /// As for [`Feed::fetch`].
+    /// Where A's rows of a k tile go and where they come from: those of this block, or, where blocks
+    /// exchange, its part of them.
     #[inline(always)]
-    unsafe fn fetch_c<T: Fused>(&self, operands: &Operands, ring: Ring, place: Place) {
-        let place = self.seat.tile::<T>(place);
-        let full = ring.full::<T>(self.stage);
+    fn a<T: Fused>(&self, ring: Ring, place: Place, stage: Stage) -> (u32, [u32; 3]) {
+        let [parts, _] = T::TILE.parts();
+        let part = if parts == 1 { 0 } else { self.seat.column };
+        let row = place.row + part * (T::TILE.m() / parts);
+        let k = self.k_tile * FUSED_DEPTH;
+        (ring.rows::<T>(stage), [k, row, place.matrix])
+    }
+
+    /// The same for a panel of B: the rows that this block fetches, for all, or where blocks exchange,
+    /// for itself.
+    #[inline(always)]
+    fn b<T: Fused>(
+        &self,
+        ring: Ring,
+        place: Place,
+        stage: Stage,
+        panel: u32,
+    ) -> (u32, [u32; 3]) {
+        let [_, parts] = T::TILE.parts();
+        let row = self.seat.row * (FUSED_DEPTH / T::TILE.cluster_rows());
+        // Panels of whole k tiles, unless blocks exchange.
+        let (panel_rows, row_there) = (FUSED_DEPTH / parts, if parts == 1 { row } else { 0 });
+        let to = ring.columns::<T>(stage) + (panel * panel_rows + row_there) * ROW;
+        let k = self.k_tile * FUSED_DEPTH + row;
+        (to, [place.column + panel * COLUMNS, k, place.matrix])
+    }
+
+    /// The same for a panel of a part of C, and how many the part has.
+    #[inline(always)]
+    fn c<T: Fused>(
+        &self,
+        operands: &Operands,
+        ring: Ring,
+        place: Place,
+        (stage, panel): (Stage, u32),
+    ) -> ((u32, [u32; 3]), u32) {
         let [a_panels, b_panels] = T::TILE.c_panels();
         let room = a_panels + b_panels;
-        let first = (self.k_tile - operands.depth()) * room;
-        let panels = room.min(T::TILE.n / COLUMNS - first);
-        // SAFETY: as for `fetch`.
-        unsafe {
-            mbarrier::arrive_expecting(full, panels * T::TILE.m() * ROW);
-            for panel in 0..room {
-                if panel < panels {
-                    let column = place.column + (first + panel) * COLUMNS;
-                    let to = c_panel::<T>(ring, self.stage, panel);
-                    let from = [column, place.row, place.matrix];
-                    bulk_tensor::load(to, operands.products.c_map, from, full);
-                }
-            }
-        }
+        let first = self.k_tile.wrapping_sub(operands.depth()) * room;
+        let panels = room.min((T::TILE.n / COLUMNS).wrapping_sub(first));
+        let column = place.column + (first + panel) * COLUMNS;
+        let to = c_panel::<T>(ring, stage, panel);
+        ((to, [column, place.row, place.matrix]), panels)
     }
 }
 

@@ -28,7 +28,6 @@ use crate::params::{
     FUSED_SQUARE, FUSED_WIDE, STAGES_C, TensorTile, WARP,
 };
 use crate::ptx::bulk_tensor::TensorMap;
-use crate::ptx::special::opaque;
 use crate::ptx::wgmma::{Descriptor, Sums, Sums64, Sums128, Sums256};
 use crate::ptx::cluster;
 use feed::Feed;
@@ -137,28 +136,24 @@ unsafe fn run<T: Fused>(operands: Operands) {
         step,
     );
     let mut feed = Feed::new(walk, seat);
-    // In a cluster the thread that feeds the stages waits for the barriers of the others first; two
-    // threads, so that no compiler draws the cluster's barrier, which whole warps reach, into a branch.
-    let maker = if cluster == 1 { 0 } else { WARP };
-    // SAFETY: one thread makes the barriers and one feeds the stages, in a cluster once every block
-    // has made its own.
+    // Two warps, so that no compiler draws the barrier between, which whole warps reach, into a branch.
+    const MAKER: u32 = WARP;
+    // SAFETY: one thread makes the barriers and one warp feeds the stages, once every block of the
+    // cluster has made its own.
     unsafe {
-        if index == maker {
+        if index == MAKER {
             if T::TILE.exchanges() {
                 exchange::make_barriers::<T>(ring);
             }
             ring.make_barriers::<T>(cluster);
         }
-        if cluster > 1 {
-            cluster::sync();
-        }
-        if index == 0 {
-            for _ in 0..opaque(feed::first_stages::<T>()) {
-                feed.next::<T>(&operands, ring);
-            }
-        }
         if cluster == 1 {
             thread::sync_threads();
+        } else {
+            cluster::sync();
+        }
+        if index < WARP {
+            feed.first::<T>(&operands, ring, index);
         }
         if T::TILE.exchanges() {
             exchange::multiply::<T>(&operands, ring, feed, walk, seat, index);

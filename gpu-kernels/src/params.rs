@@ -376,15 +376,12 @@ pub struct TensorTile {
     pub n: u32,
     /// k tiles in shared memory.
     pub stages: u32,
-    /// Blocks of a cluster; those one below the other share what they fetch of B.
+    /// Blocks one below the other that share what they fetch of B.
     pub cluster: u32,
-    /// Blocks of a cluster side by side, which share what they fetch of A.
-    pub cluster_columns: u32,
     /// Panels of C that a warpgroup has in shared memory at a time.
     pub staged: u32,
-    /// Places of bfloat16, each half a k tile deep, to which stages of f32 are rounded: none where
-    /// they are bfloat16 already; more than two where every block of a cluster rounds a part for
-    /// the others.
+    /// Places of bfloat16 to which stages of f32 are rounded, each half as large as a stage; none where
+    /// stages are bfloat16 already.
     pub halves: u32,
     /// Blocks on a multiprocessor.
     pub blocks_per_sm: u32,
@@ -407,46 +404,16 @@ impl TensorTile {
         self.producers == 128
     }
 
-    /// Blocks of a cluster one below the other.
-    #[inline]
-    pub const fn cluster_rows(&self) -> u32 {
-        self.cluster / self.cluster_columns
-    }
-
-    /// Rows and columns of C of a cluster.
-    #[inline]
-    pub const fn cluster_tile(&self) -> [u32; 2] {
-        [
-            self.m() * self.cluster_rows(),
-            self.n * self.cluster_columns,
-        ]
-    }
-
-    /// Whether every block of a cluster rounds a part for the others.
-    #[inline]
-    pub const fn exchanges(&self) -> bool {
-        self.halves > 2
-    }
-
-    /// Parts of A and of B, of which a block fetches one into its stages.
-    #[inline]
-    pub const fn parts(&self) -> [u32; 2] {
-        match self.exchanges() {
-            true => [self.cluster_columns, self.cluster_rows()],
-            false => [1, 1],
-        }
-    }
-
     /// Bytes of A's part of a stage: as many in bfloat16 as in f32, whose k tiles are half as deep.
     #[inline]
     pub const fn a_bytes(&self) -> u32 {
-        self.m() * TENSOR_DEPTH * 2 / self.parts()[0]
+        self.m() * TENSOR_DEPTH * 2
     }
 
     /// Bytes of B's part of a stage.
     #[inline]
     pub const fn b_bytes(&self) -> u32 {
-        self.n * TENSOR_DEPTH * 2 / self.parts()[1]
+        self.n * TENSOR_DEPTH * 2
     }
 
     /// Bytes of a stage.
@@ -455,18 +422,17 @@ impl TensorTile {
         self.a_bytes() + self.b_bytes()
     }
 
-    /// Panels of C, of all rows and 32 columns of f32, that A's and B's part of a stage have room for.
+    /// Panels of C, of all rows and 32 columns of f32, that a stage has room for: one in A's part, the
+    /// others in B's.
     #[inline]
-    pub const fn c_panels(&self) -> [u32; 2] {
-        let bytes = self.m() * 128;
-        [self.a_bytes() / bytes, self.b_bytes() / bytes]
+    pub const fn c_panels(&self) -> u32 {
+        self.stage_bytes() / self.a_bytes()
     }
 
     /// Stages that C takes.
     #[inline]
     pub const fn c_stages(&self) -> u32 {
-        let [a, b] = self.c_panels();
-        (self.n / 32).div_ceil(a + b)
+        (self.n / 32).div_ceil(self.c_panels())
     }
 
     /// Bytes of A's part of a place of bfloat16 that stages are rounded to.
@@ -499,11 +465,11 @@ impl TensorTile {
         self.staged_offset() + self.consumers * self.staged * PANEL_BYTES
     }
 
-    /// Dynamic shared memory of a block: the stages, the places that they are rounded to, C, and two
-    /// barriers for each stage and place.
+    /// Dynamic shared memory of a block: the stages, the places that they are rounded to, C, two barriers
+    /// a stage.
     #[inline]
     pub const fn shared_bytes(&self) -> u32 {
-        self.barriers_offset() + 16 * (self.stages + self.halves)
+        self.barriers_offset() + 16 * self.stages
     }
 }
 
@@ -514,7 +480,6 @@ pub const ONE_STAGE: TensorTile = TensorTile {
     n: 128,
     stages: 1,
     cluster: 1,
-    cluster_columns: 1,
     staged: 1,
     halves: 0,
     blocks_per_sm: 2,
@@ -533,7 +498,6 @@ pub const SPECIALISED: TensorTile = TensorTile {
     n: 256,
     stages: 4,
     cluster: 1,
-    cluster_columns: 1,
     staged: 2,
     halves: 0,
     blocks_per_sm: 1,
@@ -568,7 +532,6 @@ pub const TENSOR_FLAT: TensorTile = TensorTile {
     n: 128,
     stages: 8,
     cluster: 2,
-    cluster_columns: 1,
     staged: 2,
     halves: 0,
     blocks_per_sm: 1,
@@ -581,7 +544,6 @@ pub const TENSOR_SMALL: TensorTile = TensorTile {
     n: 64,
     stages: 2,
     cluster: 1,
-    cluster_columns: 1,
     staged: 1,
     halves: 0,
     blocks_per_sm: 4,
@@ -597,20 +559,19 @@ pub const FUSED_SMALL: TensorTile = TensorTile {
     n: 64,
     stages: 2,
     cluster: 1,
-    cluster_columns: 1,
     staged: 0,
     halves: 2,
     blocks_per_sm: 4,
 };
 
-/// Rounding on the way, small products, few.
+/// Rounding on the way, few small products: more k tiles ahead.
 pub const FUSED_DEEP: TensorTile = TensorTile {
     stages: 5,
     blocks_per_sm: 2,
     ..FUSED_SMALL
 };
 
-/// Rounding on the way, larger ones of a batch.
+/// Rounding on the way, middling products, of which there are many.
 pub const FUSED_SQUARE: TensorTile = TensorTile {
     consumers: 2,
     n: 128,
@@ -618,51 +579,13 @@ pub const FUSED_SQUARE: TensorTile = TensorTile {
     ..FUSED_SMALL
 };
 
-/// Rounding on the way, middling products.
-pub const FUSED_FLAT: TensorTile = TensorTile {
-    n: 128,
-    stages: 8,
-    blocks_per_sm: 1,
-    ..FUSED_SMALL
-};
-
-/// Rounding on the way, large tiles.
+/// Rounding on the way, large products.
 pub const FUSED_LARGE: TensorTile = TensorTile {
     consumers: 2,
     n: 256,
     stages: 3,
     blocks_per_sm: 1,
     ..FUSED_SMALL
-};
-
-/// Rounding on the way, large products: two blocks share B.
-pub const FUSED_WIDE: TensorTile = TensorTile {
-    cluster: 2,
-    ..FUSED_LARGE
-};
-
-/// Rounding on the way, large products: two blocks exchange what they round of B.
-pub const FUSED_PAIR: TensorTile = TensorTile {
-    stages: 3,
-    halves: 5,
-    ..FUSED_WIDE
-};
-
-/// Rounding on the way, large products: four blocks exchange what they round of A and B.
-pub const FUSED_CROSS: TensorTile = TensorTile {
-    stages: 3,
-    cluster: 4,
-    cluster_columns: 2,
-    halves: 6,
-    ..FUSED_LARGE
-};
-
-/// Rounding on the way, middling products: four blocks exchange what they round of A and B.
-pub const FUSED_FLAT_CROSS: TensorTile = TensorTile {
-    cluster: 4,
-    cluster_columns: 2,
-    halves: 6,
-    ..FUSED_FLAT
 };
 
 /// How a block of the `mma.sync` kernels and its warps share a tile of C.
@@ -833,15 +756,10 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_specialised", SPECIALISED),
     tensor_entry("gemm_bf16_wide", TENSOR_WIDE),
     tensor_entry("gemm_fused_any", FUSED_SMALL),
-    tensor_entry("gemm_fused_cross", FUSED_CROSS),
     tensor_entry("gemm_fused_deep", FUSED_DEEP),
-    tensor_entry("gemm_fused_flat", FUSED_FLAT),
-    tensor_entry("gemm_fused_flat_cross", FUSED_FLAT_CROSS),
     tensor_entry("gemm_fused_large", FUSED_LARGE),
-    tensor_entry("gemm_fused_pair", FUSED_PAIR),
     tensor_entry("gemm_fused_small", FUSED_SMALL),
     tensor_entry("gemm_fused_square", FUSED_SQUARE),
-    tensor_entry("gemm_fused_wide", FUSED_WIDE),
     tensor_entry("gemm_tf32_transposed", TENSOR_TF32),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),
     entry("l2_sweep_write", SUPPORT_BLOCK, 8, false),

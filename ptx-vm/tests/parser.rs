@@ -30,10 +30,6 @@ fn unsupported_instructions_and_modifiers_are_named() {
             "modifier .reduce is not supported",
         ),
         (
-            "cp.async.bulk.shared::cta.shared::cluster.mbarrier::complete_tx::bytes [%r1], [%r2], 16, [%r3];",
-            "from .shared::cta to .shared::cluster",
-        ),
-        (
             "add.s32 %r1, %d2, %r3;",
             "not a register of at most 32 bits",
         ),

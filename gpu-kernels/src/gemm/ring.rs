@@ -93,8 +93,8 @@ impl Ring {
     /// Addresses of a place of bfloat16 that stages are rounded to: of the operand along k, of that
     /// across k.
     #[inline(always)]
-    pub fn half<T: Tile>(&self, half: Stage) -> [u32; 2] {
-        let along = self.base + T::TILE.halves_offset() + half.index * T::TILE.half_bytes();
+    pub fn half<T: Tile>(&self, half: u32) -> [u32; 2] {
+        let along = self.base + T::TILE.halves_offset() + half * T::TILE.half_bytes();
         [along, along + T::TILE.half_a_bytes()]
     }
 
@@ -108,19 +108,6 @@ impl Ring {
     #[inline(always)]
     pub fn empty<T: Tile>(&self, stage: Stage) -> u32 {
         self.full::<T>(stage) + T::TILE.stages * mbarrier::BYTES
-    }
-
-    /// The barrier that ends when other blocks have copied their parts of a half to this one.
-    #[inline(always)]
-    pub fn arrived<T: Tile>(&self, half: Stage) -> u32 {
-        let barriers = self.base + T::TILE.barriers_offset() + 2 * T::TILE.stages * mbarrier::BYTES;
-        barriers + half.index * mbarrier::BYTES
-    }
-
-    /// The barrier that ends when all blocks that this one copies a half to have read it.
-    #[inline(always)]
-    pub fn free<T: Tile>(&self, half: Stage) -> u32 {
-        self.arrived::<T>(half) + T::TILE.halves * mbarrier::BYTES
     }
 
     /// Starts the copies of a k tile into a stage: A's rows of this block, and B, of which every

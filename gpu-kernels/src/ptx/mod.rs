@@ -15,8 +15,6 @@ macro_rules! ptx {
 }
 
 #[cfg(sm_90a)]
-pub mod bulk;
-#[cfg(sm_90a)]
 #[macro_use]
 pub mod bulk_tensor;
 #[cfg(sm_90a)]

@@ -2,13 +2,13 @@
 //! between these and rounding in memory first.
 
 use super::layout::{A, B, C, word};
-use super::tiles::{self, BYTES, Case, TILES, Tile, UNITS};
+use super::tiles::{self, BYTES, Case, LAUNCH, Tile, UNITS};
 use super::wgmma::{case, check};
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, Variant, stream};
 use gpu_kernels::params::{
-    FUSED_CROSS, FUSED_DEEP, FUSED_DEPTH, FUSED_FLAT, FUSED_FLAT_CROSS, FUSED_LARGE, FUSED_PAIR, FUSED_SMALL,
-    FUSED_SQUARE, FUSED_WIDE, LOADS_A, LOADS_B, OUT_F32, READS_C, STAGES_C,
+    FUSED_DEEP, FUSED_DEPTH, FUSED_LARGE, FUSED_SMALL, FUSED_SQUARE, LOADS_A, LOADS_B, OUT_F32,
+    READS_C, STAGES_C,
 };
 
 /// f32 in 16 bytes, of which rows are made that bulk copies take.
@@ -20,47 +20,27 @@ const CONVERT: &str = "convert";
 const AUTO: &str = "auto";
 
 /// The ladder of `gemm-mixed`.
-pub const MIXED: [Variant; 11] = [
+pub const MIXED: [Variant; 6] = [
     Variant {
         name: CONVERT,
         summary: "A and B are rounded to bfloat16 in memory first, which counts; then as gemm-bf16",
     },
     Variant {
         name: "fused-small",
-        summary: "A and B are rounded on the way, in shared memory: 64 x 64 tiles, four blocks a \
-                  multiprocessor, any rows",
+        summary: "A and B are rounded in shared memory, on the way to the tensor cores: 64 x 64 \
+                  tiles, four blocks a multiprocessor",
     },
     Variant {
         name: "fused-deep",
-        summary: "the same, two blocks a multiprocessor, more k tiles ahead",
+        summary: "the same, five k tiles ahead, two blocks a multiprocessor",
     },
     Variant {
         name: "fused-square",
-        summary: "the same with 128 x 128 tiles, two blocks a multiprocessor",
-    },
-    Variant {
-        name: "fused-flat",
-        summary: "the same with 64 x 128 tiles",
+        summary: "the same with 128 x 128 tiles",
     },
     Variant {
         name: "fused-large",
-        summary: "the same with 128 x 256 tiles",
-    },
-    Variant {
-        name: "fused-wide",
-        summary: "the same; two blocks share what they fetch of B",
-    },
-    Variant {
-        name: "fused-pair",
-        summary: "the same; two blocks exchange what they round of B",
-    },
-    Variant {
-        name: "fused-cross",
-        summary: "the same; four blocks exchange what they round",
-    },
-    Variant {
-        name: "fused-flat-cross",
-        summary: "the same with 64 x 128 tiles",
+        summary: "the same with 128 x 256 tiles, three k tiles ahead, one block a multiprocessor",
     },
     Variant {
         name: AUTO,
@@ -68,94 +48,49 @@ pub const MIXED: [Variant; 11] = [
     },
 ];
 
-/// The kernels that round on the way, with the constants of their cost (see [`tiles`]); their k tiles
-/// are half as deep as those of bfloat16.
-pub const FUSED: [Tile; 9] = [
+/// The kernels that round on the way; their k tiles are half as deep as those of bfloat16. The constants
+/// are those of [`microseconds`].
+pub const FUSED: [Tile; 4] = [
     Tile {
         variant: "fused-small",
         entry: "gemm_fused_small",
         shape: FUSED_SMALL,
         stays: true,
-        full: 0.80,
-        alone: 0.35,
-        around: 0.8,
+        full: 0.85,
+        alone: 0.40,
+        around: 1.6,
     },
     Tile {
         variant: "fused-deep",
         entry: "gemm_fused_deep",
         shape: FUSED_DEEP,
         stays: true,
-        full: 0.50,
-        alone: 0.30,
-        around: 0.8,
+        full: 0.46,
+        alone: 0.33,
+        around: 1.6,
     },
     Tile {
         variant: "fused-square",
         entry: "gemm_fused_square",
         shape: FUSED_SQUARE,
         stays: true,
-        full: 0.80,
-        alone: 0.40,
+        full: 1.0,
+        alone: 0.64,
         around: 1.5,
-    },
-    Tile {
-        variant: "fused-flat",
-        entry: "gemm_fused_flat",
-        shape: FUSED_FLAT,
-        stays: true,
-        full: 0.35,
-        alone: 0.35,
-        around: 1.0,
     },
     Tile {
         variant: "fused-large",
         entry: "gemm_fused_large",
         shape: FUSED_LARGE,
         stays: true,
-        full: 0.90,
-        alone: 0.80,
-        around: 2.0,
-    },
-    Tile {
-        variant: "fused-wide",
-        entry: "gemm_fused_wide",
-        shape: FUSED_WIDE,
-        stays: true,
         full: 0.75,
         alone: 0.75,
-        around: 2.0,
-    },
-    Tile {
-        variant: "fused-pair",
-        entry: "gemm_fused_pair",
-        shape: FUSED_PAIR,
-        stays: true,
-        full: 0.65,
-        alone: 0.65,
-        around: 2.5,
-    },
-    Tile {
-        variant: "fused-cross",
-        entry: "gemm_fused_cross",
-        shape: FUSED_CROSS,
-        stays: true,
-        full: 0.58,
-        alone: 0.58,
-        around: 2.5,
-    },
-    Tile {
-        variant: "fused-flat-cross",
-        entry: "gemm_fused_flat_cross",
-        shape: FUSED_FLAT_CROSS,
-        stays: true,
-        full: 0.30,
-        alone: 0.30,
-        around: 1.5,
+        around: 3.0,
     },
 ];
 
 /// That which takes rows of any length: threads load the elements themselves, and wait for them.
-pub const FUSED_ANY: Tile = Tile {
+const ANY: Tile = Tile {
     entry: "gemm_fused_any",
     full: 4.0,
     alone: 2.0,
@@ -163,7 +98,7 @@ pub const FUSED_ANY: Tile = Tile {
 };
 
 /// Microseconds of a launch that rounds a matrix in memory, besides its bytes.
-const CONVERSION: f64 = 4.5;
+const CONVERSION: f64 = 4.0;
 
 /// Whether a problem's operands are rounded on the way, not in memory first.
 pub fn takes(problem: &Problem, info: &DeviceInfo) -> bool {
@@ -171,26 +106,62 @@ pub fn takes(problem: &Problem, info: &DeviceInfo) -> bool {
         CONVERT => false,
         AUTO => {
             let case = case(problem, info);
-            let fused = tile(problem, &case).microseconds(&case);
-            fused < microseconds_in_memory(&case)
+            microseconds(&tile(problem, &case), &case) < microseconds_in_memory(&case)
         }
         _ => true,
     }
+}
+
+/// Microseconds of a launch of a kernel that rounds on the way, by a model whose constants are of an
+/// H200: the k tiles of each wave of tiles, which take longer the more blocks the busiest
+/// multiprocessor has, and the bytes, which overlap with them but not wholly.
+fn microseconds(tile: &Tile, case: &Case) -> f64 {
+    let (tiles, resident) = (tile.tiles(case), tile.resident(case));
+    let depth = case.k.div_ceil(u64::from(FUSED_DEPTH)) as f64;
+    let most = u64::from(tile.shape.blocks_per_sm);
+    let wave = |tiles: u64| {
+        let beside = tiles.div_ceil(case.units.max(1)).clamp(1, most) - 1;
+        let crowd = beside as f64 / (most - 1).max(1) as f64;
+        depth * (tile.alone + crowd * (tile.full - tile.alone)) + tile.around
+    };
+    let last = match tiles % resident {
+        0 => 0.0,
+        left => wave(left),
+    };
+    let waves = (tiles / resident) as f64 * wave(resident) + last;
+    let [m, n, k, batch] = [case.m, case.n, case.k, case.batch].map(|side| side as f64);
+    let bytes = 4.0 * batch * (m * k + k * n + m * n);
+    LAUNCH + waves.hypot(memory(bytes, case))
 }
 
 /// Microseconds by the model where A and B are rounded in memory first.
 fn microseconds_in_memory(case: &Case) -> f64 {
     let [m, n, k, batch] = [case.m, case.n, case.k, case.batch].map(|side| side as f64);
     // Four bytes of an element are read, two are written.
-    let bytes = 6.0 * batch * (m * k + k * n);
-    let conversions = 2.0 * CONVERSION + bytes / (BYTES * case.units as f64 / UNITS);
-    conversions + tiles::choose(&TILES, case).microseconds(case)
+    let conversions = 2.0 * CONVERSION + memory(6.0 * batch * (m * k + k * n), case);
+    conversions + tiles::choose(case).microseconds(case)
+}
+
+/// Microseconds in which memory moves so many bytes.
+fn memory(bytes: f64, case: &Case) -> f64 {
+    bytes / (BYTES * case.units as f64 / UNITS)
 }
 
 /// Whether bulk copies take the rows of A, and of B.
 fn copied(problem: &Problem) -> [bool; 2] {
     let (_, n, k) = problem.matrix();
     [k, n].map(|columns| columns.is_multiple_of(UNIT))
+}
+
+/// The tile that takes the least time.
+fn choose(case: &Case) -> Tile {
+    let mut best = FUSED[0];
+    for tile in FUSED {
+        if microseconds(&tile, case) < microseconds(&best, case) {
+            best = tile;
+        }
+    }
+    best
 }
 
 /// Whether C is read through shared memory, by bulk copies.
@@ -202,12 +173,12 @@ fn stages_c(problem: &Problem) -> bool {
 /// The tile of a problem's variant.
 pub fn tile(problem: &Problem, case: &Case) -> Tile {
     if copied(problem) != [true; 2] {
-        return FUSED_ANY;
+        return ANY;
     }
     FUSED
         .into_iter()
         .find(|tile| tile.variant == problem.variant)
-        .unwrap_or_else(|| tiles::choose(&FUSED, case))
+        .unwrap_or_else(|| choose(case))
 }
 
 /// The launch.
@@ -233,7 +204,6 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
     let map = |operand, sides, box_rows, copied: bool| {
         Argument::TensorMap(copied.then_some(map(operand, sides, box_rows)))
     };
-    let [a_parts, _] = shape.parts();
     let stages_c = stages_c(problem);
     let flag = |set: bool, flag: u32| if set { flag } else { 0 };
     let flags = flag(problem.form.reads_c, READS_C)
@@ -248,8 +218,8 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: 0,
         arguments: vec![
-            map(A, [m, k], shape.m() / a_parts, copied[A]),
-            map(B, [k, n], FUSED_DEPTH / shape.cluster_rows(), copied[B]),
+            map(A, [m, k], shape.m(), copied[A]),
+            map(B, [k, n], FUSED_DEPTH, copied[B]),
             map(C, [m, n], shape.m(), stages_c),
             Argument::Operand(A),
             Argument::Operand(B),
@@ -261,4 +231,38 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
             Argument::U32(flags),
         ],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a cost model chooses, as measured on an H200: the fastest or within a tenth of it.
+    #[test]
+    fn the_choice_is_the_fastest_or_near_it() {
+        let measured: [(u64, u64, &[&str]); 9] = [
+            (256, 1, &["fused-small", "fused-deep"]),
+            (512, 1, &["fused-deep"]),
+            (1024, 1, &["fused-deep", CONVERT]),
+            (1536, 1, &[CONVERT]),
+            (2048, 1, &[CONVERT]),
+            (64, 32_768, &["fused-small"]),
+            (128, 8_192, &["fused-square"]),
+            (256, 2_048, &["fused-square", "fused-large"]),
+            (512, 512, &["fused-large"]),
+        ];
+        for (n, batch, fastest) in measured {
+            let case = Case {
+                m: n,
+                n,
+                k: n,
+                batch,
+                units: 132,
+            };
+            let tile = choose(&case);
+            let fused = microseconds(&tile, &case) < microseconds_in_memory(&case);
+            let chosen = if fused { tile.variant } else { CONVERT };
+            assert!(fastest.contains(&chosen), "{n}, {batch}: {chosen}");
+        }
+    }
 }

@@ -8,9 +8,7 @@ use super::fused;
 use super::wgmma::{case, staged, tile};
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Problem, Surplus};
-use gpu_kernels::params::{
-    FUSED_DEPTH, TENSOR_DEPTH, TENSOR_TF32, TENSOR_TF32_DEPTH, TensorTile,
-};
+use gpu_kernels::params::{FUSED_DEPTH, TENSOR_DEPTH, TENSOR_TF32, TENSOR_TF32_DEPTH, TensorTile};
 
 /// Of a product of bfloat16, on a device.
 pub fn bf16(problem: &Problem, info: &DeviceInfo) -> Surplus {
@@ -28,8 +26,8 @@ pub fn fused(problem: &Problem, info: &DeviceInfo) -> Surplus {
 /// Of a product in tiles of a shape, with k tiles `depth` deep; C is written in whole panels or not.
 fn of_tiles(problem: &Problem, shape: &TensorTile, depth: u32, panels: bool) -> Surplus {
     let (m, n, _) = problem.matrix();
-    let [rows, columns] = shape.cluster_tile().map(u64::from);
-    let (rows, columns) = (m.next_multiple_of(rows), n.next_multiple_of(columns));
+    let rows = m.next_multiple_of(u64::from(shape.m() * shape.cluster));
+    let columns = n.next_multiple_of(u64::from(shape.n));
     let mut surplus = Surplus {
         padding: padding(problem, [rows, columns, u64::from(depth)]),
         overhead: problem.form.batch * m * n,

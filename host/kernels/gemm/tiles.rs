@@ -2,8 +2,8 @@
 //! H200 at sides from 64 to 8192, single and in batches; they need only put the choices in order.
 
 use gpu_kernels::params::{
-    FUSED_DEPTH, ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_DEPTH, TENSOR_FLAT, TENSOR_MIDDLE,
-    TENSOR_SMALL, TENSOR_WIDE, TensorTile,
+    ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_DEPTH, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL,
+    TENSOR_WIDE, TensorTile,
 };
 
 /// A kernel with its tile.
@@ -93,7 +93,7 @@ pub const TILES: [Tile; 7] = [
 ];
 
 /// Microseconds of a launch besides.
-const LAUNCH: f64 = 5.0;
+pub(super) const LAUNCH: f64 = 5.0;
 /// Bytes that all multiprocessors together move in a microsecond.
 pub(super) const BYTES: f64 = 4.2e6;
 /// Multiprocessors of the device that the constants are from.
@@ -116,16 +116,16 @@ pub struct Case {
 
 impl Tile {
     /// Tiles of all products, those of a cluster counted as one.
-    fn tiles(&self, case: &Case) -> u64 {
-        let [rows, columns] = self.shape.cluster_tile().map(u64::from);
+    pub(super) fn tiles(&self, case: &Case) -> u64 {
+        let rows = u64::from(self.shape.m() * self.shape.cluster);
         case.m
             .div_ceil(rows)
-            .saturating_mul(case.n.div_ceil(columns))
+            .saturating_mul(case.n.div_ceil(u64::from(self.shape.n)))
             .saturating_mul(case.batch)
     }
 
     /// Clusters that are on the device at a time.
-    fn resident(&self, case: &Case) -> u64 {
+    pub(super) fn resident(&self, case: &Case) -> u64 {
         let blocks = case.units * u64::from(self.shape.blocks_per_sm);
         (blocks / u64::from(self.shape.cluster)).max(1)
     }
@@ -145,24 +145,20 @@ impl Tile {
     pub fn microseconds(&self, case: &Case) -> f64 {
         let (tiles, resident) = (self.tiles(case), self.resident(case));
         let share = tiles.min(resident) as f64 / resident as f64;
-        let (depth, input_bytes) = match self.shape.halves {
-            0 => (TENSOR_DEPTH, 2.0),
-            _ => (FUSED_DEPTH, 4.0),
-        };
-        let depth = case.k.div_ceil(u64::from(depth)) as f64;
+        let depth = case.k.div_ceil(u64::from(TENSOR_DEPTH)) as f64;
         let step = self.alone.max(self.full * share);
         let waves = tiles.div_ceil(resident) as f64 * (depth * step + self.around);
         let [m, n, k, batch] = [case.m, case.n, case.k, case.batch].map(|side| side as f64);
-        let bytes = batch * (input_bytes * (m * k + k * n) + 4.0 * m * n);
+        let bytes = 2.0 * batch * (m * k + k * n + 2.0 * m * n);
         let memory = bytes / (BYTES * case.units as f64 / UNITS);
         LAUNCH + waves.hypot(memory)
     }
 }
 
 /// The tile that takes the least time.
-pub fn choose(tiles: &[Tile], case: &Case) -> Tile {
-    let mut best = tiles[0];
-    for &tile in tiles {
+pub fn choose(case: &Case) -> Tile {
+    let mut best = TILES[0];
+    for tile in TILES {
         if tile.microseconds(case) < best.microseconds(case) {
             best = tile;
         }
@@ -197,7 +193,7 @@ mod tests {
                 batch,
                 units: 132,
             };
-            let chosen = choose(&TILES, &case).variant;
+            let chosen = choose(&case).variant;
             assert!(fastest.contains(&chosen), "{n}, {batch}: {chosen}");
         }
     }

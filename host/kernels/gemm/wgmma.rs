@@ -193,5 +193,5 @@ pub fn tile(problem: &Problem, case: &Case) -> Tile {
     TILES
         .into_iter()
         .find(|tile| tile.variant == problem.variant)
-        .unwrap_or_else(|| tiles::choose(&TILES, case))
+        .unwrap_or_else(|| tiles::choose(case))
 }

@@ -1,7 +1,7 @@
 //! Counters while a launch runs, and their sum.
 
 use super::{Class, Footprint, LineCount, Pipe, Report};
-use crate::ir::{BulkOther, Inst, Op, Space};
+use crate::ir::{Inst, Op, Space};
 
 /// Counters of one instruction.
 #[derive(Debug, Clone, Copy, Default)]
@@ -135,11 +135,6 @@ fn traffic(report: &mut Report, op: &Op, count: &PcCount) {
         Inst::Atomic(atom) => u64::from(atom.ty.bytes()),
         Inst::AsyncCopy { bytes, .. } => u64::from(*bytes),
         Inst::Matrix { regs, .. } => 4 * regs.len() as u64,
-        Inst::Bulk(bulk) if matches!(bulk.other, BulkOther::Shared { .. }) => {
-            shared.load_bytes += count.bulk_bytes;
-            shared.store_bytes += count.bulk_bytes;
-            return;
-        }
         Inst::Bulk(bulk) if bulk.barrier.is_some() => {
             global.load_bytes += count.async_bytes;
             global.load_requests += count.global_requests;

@@ -9,7 +9,7 @@ use super::warp::{Env, Warp};
 use super::{lanes, window};
 use crate::check::shadow::Actor;
 use crate::check::{Checked, FaultKind, Raw};
-use crate::ir::{Addr, Bulk, BulkOther, Space};
+use crate::ir::{Bulk, BulkGlobal, Space};
 use crate::tensor_map::{Swizzle, TENSOR_MAP_BYTES, TensorMap};
 
 /// Groups of bulk copies to global memory, per lane: epochs of the copies since the last commit
@@ -41,11 +41,6 @@ struct Row {
 impl Warp {
     pub(super) fn bulk(&mut self, env: &mut Env<'_, '_>, bulk: &Bulk, active: u32) -> Checked<()> {
         for lane in lanes(active) {
-            if let BulkOther::Shared { addr, bytes } = bulk.other {
-                let bytes = self.r[bytes as usize][lane];
-                self.between_blocks(env, bulk, (addr, bytes), lane)?;
-                continue;
-            }
             let (rows, swizzle, align) = self.rows(env, bulk, lane)?;
             let total: u32 = rows.iter().map(|row| row.bytes).sum();
             let shared = (Space::Shared, bulk.shared);
@@ -86,58 +81,6 @@ impl Warp {
             }
             self.count_bulk(env, &rows);
         }
-        Ok(())
-    }
-
-    /// A copy from the shared memory of this block to that of any block of the cluster.
-    fn between_blocks(
-        &mut self,
-        env: &mut Env<'_, '_>,
-        bulk: &Bulk,
-        (from, bytes): (Addr, u32),
-        lane: usize,
-    ) -> Checked<()> {
-        let invalid = |detail: &str| {
-            let detail = detail.to_owned();
-            Err(Raw::new(FaultKind::InvalidOperand, lane as u32, detail))
-        };
-        let Some(barrier) = bulk.barrier else {
-            return invalid("a copy between blocks has an mbarrier");
-        };
-        if !bytes.is_multiple_of(16) || bytes == 0 {
-            let detail = format!("{bytes} bytes; the size is a multiple of 16");
-            return Err(Raw::new(FaultKind::Misaligned, lane as u32, detail));
-        }
-        let source = self.shared_place(env, (Space::Shared, from), lane, (bytes, 16))?;
-        let target = self.shared_place(env, (Space::Shared, bulk.shared), lane, (bytes, 16))?;
-        let barrier = self.shared_place(env, (Space::Shared, barrier), lane, (8, 8))?;
-        let stride = env.frozen.shared_stride();
-        if source / stride != u64::from(self.rank) {
-            return invalid("the source is not in the shared memory of the block that copies");
-        }
-        if barrier / stride != target / stride {
-            return invalid("the mbarrier is not in the block that the copy goes to");
-        }
-        let copier = env.shadow.copier(self.number as usize, true);
-        let unit = (copier, env.shadow.tick(copier));
-        let actor = self.actor(lane);
-        for start in (0..u64::from(bytes)).step_by(16) {
-            if env.check_shared {
-                for (at, write) in [(source, false), (target, true)] {
-                    let checked = env.shadow.unit_access(at + start, 16, write, actor, unit);
-                    checked.map_err(|mut raw| {
-                        raw.lane = lane as u32;
-                        raw
-                    })?;
-                }
-            }
-            for word in (start..start + 16).step_by(4) {
-                let value = read_words(env.shared, (source + word) as usize, 4);
-                write_words(env.shared, (target + word) as usize, 4, value);
-            }
-        }
-        env.mbarriers.copy(lane, barrier, bytes, unit)?;
-        env.counts.pcs[self.pc as usize].bulk_bytes += u64::from(bytes);
         Ok(())
     }
 
@@ -243,8 +186,8 @@ impl Warp {
         bulk: &Bulk,
         lane: usize,
     ) -> Checked<(Vec<Row>, Swizzle, u32)> {
-        match &bulk.other {
-            BulkOther::Linear { addr, bytes } => {
+        match &bulk.global {
+            BulkGlobal::Linear { addr, bytes } => {
                 let (bytes, global) = (self.r[*bytes as usize][lane], self.addresses(*addr)[lane]);
                 if bytes % 16 != 0 || global % 16 != 0 {
                     let detail = format!("{bytes} bytes; size and address are multiples of 16");
@@ -258,8 +201,7 @@ impl Warp {
                 };
                 Ok((vec![row], Swizzle::None, 16))
             }
-            BulkOther::Shared { .. } => unreachable!("copies between blocks have no rows"),
-            BulkOther::Tensor { map, coordinates } => {
+            BulkGlobal::Tensor { map, coordinates } => {
                 let at = self.addresses(*map)[lane];
                 let map = self.tensor_map(env, lane, at)?;
                 if map.sizes.len() != coordinates.len() {

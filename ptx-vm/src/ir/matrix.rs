@@ -98,13 +98,11 @@ pub(crate) enum Mbarrier {
     },
 }
 
-/// The side of a bulk copy that is not the shared memory which it fills, or empties to global memory.
+/// The global side of a bulk copy.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum BulkOther {
+pub(crate) enum BulkGlobal {
     /// So many bytes at an address.
     Linear { addr: Addr, bytes: R },
-    /// So many bytes at an address in the shared memory of the block that copies.
-    Shared { addr: Addr, bytes: R },
     /// The box of a tensor map at these coordinates, innermost first.
     Tensor { map: Addr, coordinates: Vec<R> },
 }
@@ -113,7 +111,7 @@ pub(crate) enum BulkOther {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bulk {
     pub shared: Addr,
-    pub other: BulkOther,
+    pub global: BulkGlobal,
     /// The mbarrier that counts the bytes of a copy to shared memory; `None` copies to global.
     pub barrier: Option<Addr>,
     /// Ranks of the blocks that get a copy; `None` is the block that the address names.

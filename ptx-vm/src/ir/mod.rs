@@ -11,7 +11,7 @@ pub(crate) mod operands;
 mod ops;
 
 pub(crate) use inst::{Inst, Op};
-pub(crate) use matrix::{Bulk, BulkOther, MatrixTy, Mbarrier, Mma, MmaDouble, Wgmma, WgmmaA};
+pub(crate) use matrix::{Bulk, BulkGlobal, MatrixTy, Mbarrier, Mma, MmaDouble, Wgmma, WgmmaA};
 pub(crate) use ops::{
     Access, Addr, Atom, AtomOp, BarrierKind, Bin, Cvt, Dynamic, Fp, FpMode, HalfFormat, PrmtMode,
     Redux, Shfl, TestP, Tri, Un, Vote,

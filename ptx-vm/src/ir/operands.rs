@@ -1,6 +1,6 @@
 //! Which general registers an instruction reads and writes.
 
-use super::{BarrierKind, BulkOther, Inst, Mbarrier, Reg, WgmmaA};
+use super::{BarrierKind, BulkGlobal, Inst, Mbarrier, Reg, WgmmaA};
 
 /// How an instruction uses a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,11 +142,9 @@ impl Inst {
             Inst::Bulk(bulk) => {
                 reads(&[bulk.shared.base, bulk.multicast.map_or(Reg::Sink, R)]);
                 bulk.barrier.iter().for_each(|addr| reads(&[addr.base]));
-                match &bulk.other {
-                    BulkOther::Linear { addr, bytes } | BulkOther::Shared { addr, bytes } => {
-                        reads(&[addr.base, R(*bytes)]);
-                    }
-                    BulkOther::Tensor { map, coordinates } => {
+                match &bulk.global {
+                    BulkGlobal::Linear { addr, bytes } => reads(&[addr.base, R(*bytes)]),
+                    BulkGlobal::Tensor { map, coordinates } => {
                         reads(&[map.base]);
                         coordinates.iter().for_each(|reg| reads(&[R(*reg)]));
                     }

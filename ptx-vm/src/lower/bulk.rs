@@ -4,7 +4,7 @@
 use super::Lowerer;
 use super::mods::Mods;
 use super::movement::space;
-use crate::ir::{Bulk, BulkOther, D, Inst, Mbarrier, Reg, Space, Ty};
+use crate::ir::{Bulk, BulkGlobal, D, Inst, Mbarrier, Reg, Space, Ty};
 use crate::parse::ParseError;
 use crate::parse::ast::{Instruction, Operand};
 
@@ -57,23 +57,16 @@ impl<'a> Lowerer<'a> {
             return self.emit(Inst::Nop);
         }
         // The destination's space comes first.
-        let is_space = |name: &&String| name.starts_with("shared") || *name == "global";
-        let mut spaces = i.modifiers.iter().filter(is_space).map(String::as_str);
-        let (to, from) = (spaces.next(), spaces.next());
-        let (to_shared, between_blocks) = match (to, from) {
-            (Some("shared::cta" | "shared::cluster"), Some("global")) => (true, false),
-            (Some("shared::cluster"), Some("shared::cta")) if !tensor && !multicast => (true, true),
-            (Some("global"), Some("shared::cta")) => (false, false),
-            (None, _) => return m.fail("the state spaces are missing"),
-            _ => {
-                return m.fail(
-                    "copies between global and shared memory, and from .shared::cta to \
-                     .shared::cluster, are supported",
-                );
-            }
+        let to_shared = match i
+            .modifiers
+            .iter()
+            .find(|name| name.starts_with("shared") || *name == "global")
+        {
+            Some(name) => name != "global",
+            None => return m.fail("the state spaces are missing"),
         };
-        for space in ["global", "shared::cta", "shared::cluster"] {
-            m.take(space);
+        if !m.take("global") || !(m.take("shared::cta") || m.take("shared::cluster")) {
+            return m.fail("copies between global and shared memory are supported");
         }
         let completion = m.take("mbarrier::complete_tx::bytes");
         if (multicast && !to_shared)
@@ -86,28 +79,25 @@ impl<'a> Lowerer<'a> {
             [operands @ .., mask] if multicast => (operands, Some(self.r(mask, Ty::U16)?)),
             operands => (operands, None),
         };
-        let (shared, other, size, barrier) = match (tensor, to_shared, operands) {
+        let (shared, global, size, barrier) = match (tensor, to_shared, operands) {
             (true, true, [dst, src, barrier]) => (dst, src, None, Some(barrier)),
             (true, false, [dst, src]) => (src, dst, None, None),
             (false, true, [dst, src, size, barrier]) => (dst, src, Some(size), Some(barrier)),
             (false, false, [dst, src, size]) => (src, dst, Some(size), None),
             _ => return m.fail("wrong number of operands"),
         };
-        let other = match size {
-            Some(size) => {
-                let (addr, bytes) = (self.address(other)?, self.r(size, Ty::U32)?);
-                match between_blocks {
-                    true => BulkOther::Shared { addr, bytes },
-                    false => BulkOther::Linear { addr, bytes },
-                }
-            }
-            None => self.tensor_address(other, dimensions)?,
+        let global = match size {
+            Some(size) => BulkGlobal::Linear {
+                addr: self.address(global)?,
+                bytes: self.r(size, Ty::U32)?,
+            },
+            None => self.tensor_address(global, dimensions)?,
         };
         let shared = self.address(shared)?;
         let barrier = barrier.map(|barrier| self.address(barrier)).transpose()?;
         self.emit(Inst::Bulk(Box::new(Bulk {
             shared,
-            other,
+            global,
             barrier,
             multicast: mask,
         })))
@@ -118,7 +108,7 @@ impl<'a> Lowerer<'a> {
         &mut self,
         operand: &Operand,
         dimensions: usize,
-    ) -> Result<BulkOther, ParseError> {
+    ) -> Result<BulkGlobal, ParseError> {
         let Operand::Address {
             base,
             offset,
@@ -142,7 +132,7 @@ impl<'a> Lowerer<'a> {
             .iter()
             .map(|part| self.r(part, Ty::S32))
             .collect::<Result<_, _>>()?;
-        Ok(BulkOther::Tensor { map, coordinates })
+        Ok(BulkGlobal::Tensor { map, coordinates })
     }
 
     pub(super) fn mbarrier(

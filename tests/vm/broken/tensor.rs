@@ -68,15 +68,7 @@ fn a_cluster_that_does_not_meet_is_noticed() {
             "data race in shared memory",
         ],
         &[Excuse {
-            entries: &[
-                "gemm_bf16_flat",
-                "gemm_bf16_middle",
-                "gemm_bf16_wide",
-                "gemm_fused_cross",
-                "gemm_fused_flat_cross",
-                "gemm_fused_pair",
-                "gemm_fused_wide",
-            ],
+            entries: &["gemm_bf16_flat", "gemm_bf16_middle", "gemm_bf16_wide"],
             statements: 1,
             _reason: "the last keeps the shared memory of blocks that end, as the VM does anyway",
         }],

@@ -7,30 +7,27 @@
 //! | [`feed`] | the copies of f32 into the stages |
 //! | [`round`] | from a stage to bfloat16 |
 //! | [`write`] | C: from memory through the stages, and back |
-//! | [`alone`] | blocks that round all that they multiply |
-//! | [`exchange`] | blocks of a cluster that round a part each, for all |
 //!
 //! A k tile is [`FUSED_DEPTH`] deep. In bfloat16 A's rows of it are 64 bytes; B lies in two slices of 16
 //! rows, each in panels of 64 columns: what an instruction reads.
 
-mod alone;
-mod exchange;
 mod feed;
 mod round;
 mod write;
 
 use super::ring::{Ring, Stage};
-use super::walk::{Place, Walk};
+use super::walk::Walk;
 use super::{Products, Tile};
 use crate::gpu::thread;
 use crate::params::{
-    FUSED_CROSS, FUSED_DEEP, FUSED_DEPTH, FUSED_FLAT, FUSED_FLAT_CROSS, FUSED_LARGE, FUSED_PAIR, FUSED_SMALL,
-    FUSED_SQUARE, FUSED_WIDE, STAGES_C, TensorTile, WARP,
+    FUSED_DEEP, FUSED_DEPTH, FUSED_LARGE, FUSED_SMALL, FUSED_SQUARE, STAGES_C, TensorTile, WARP,
 };
 use crate::ptx::bulk_tensor::TensorMap;
-use crate::ptx::wgmma::{Descriptor, Sums, Sums64, Sums128, Sums256};
-use crate::ptx::cluster;
+use crate::ptx::wgmma::{self, Descriptor, Sums, Sums64, Sums128, Sums256};
+use crate::ptx::{fence, mbarrier};
 use feed::Feed;
+use round::Share;
+use write::write;
 
 /// k of one instruction.
 const SLICE: u32 = 16;
@@ -40,8 +37,7 @@ const SLICE_PANEL: u32 = SLICE * 128;
 /// The products of a launch, and A and B where no bulk copy takes them.
 #[derive(Clone, Copy)]
 struct Operands {
-    /// The tensor maps have boxes of 32 columns. Those of A and C have the rows of the tile, those of B
-    /// 32 over the rows of the cluster; where blocks exchange, A's are divided by its columns.
+    /// The tensor maps have boxes of 32 columns, those of A and C of the tile's rows, those of B of 32.
     products: Products,
     a: *const f32,
     b: *const f32,
@@ -81,89 +77,83 @@ impl Operands {
     }
 }
 
-/// Where a block stands in its cluster.
-#[derive(Clone, Copy)]
-struct Seat {
-    row: u32,
-    column: u32,
-}
-
-impl Seat {
-    /// That of this block.
-    #[inline(always)]
-    fn own<T: Fused>() -> Self {
-        if T::TILE.cluster == 1 {
-            return Seat { row: 0, column: 0 };
-        }
-        let rank = cluster::rank();
-        Seat {
-            row: rank / T::TILE.cluster_columns,
-            column: rank % T::TILE.cluster_columns,
-        }
-    }
-
-    /// The block's tile, where that of the cluster is at `place`.
-    #[inline(always)]
-    fn tile<T: Fused>(self, place: Place) -> Place {
-        Place {
-            row: place.row + self.row * T::TILE.m(),
-            column: place.column + self.column * T::TILE.n,
-            ..place
-        }
-    }
-}
-
 /// Tiles of C until there are none left.
 ///
 /// # Safety
-/// The pointers of `operands` are as it says; the launch has the tile's threads and shared memory,
-/// and a grid that is a multiple of its cluster.
+/// The pointers of `operands` are as it says; the launch has the tile's threads and shared memory.
 #[inline(always)]
 unsafe fn run<T: Fused>(operands: Operands) {
-    const { assert!(T::TILE.halves >= 2) };
-    let cluster = T::TILE.cluster;
+    const { assert!(T::TILE.halves == 2 && T::TILE.cluster == 1) };
+    /// Of another warp than the one that feeds, so that no compiler draws the barrier between into a
+    /// branch.
+    const MAKER: u32 = WARP;
     let index = thread::thread_idx_x();
-    let seat = Seat::own::<T>();
     let ring = Ring::new();
-    let (first, step) = (
-        thread::block_idx_x() / cluster,
-        thread::grid_dim_x() / cluster,
-    );
     let walk = Walk::new(
         operands.products.extent(),
-        T::TILE.cluster_tile(),
-        first,
-        step,
+        [T::TILE.m(), T::TILE.n],
+        thread::block_idx_x(),
+        thread::grid_dim_x(),
     );
-    let mut feed = Feed::new(walk, seat);
-    // Two warps, so that no compiler draws the barrier between, which whole warps reach, into a branch.
-    const MAKER: u32 = WARP;
-    // SAFETY: one thread makes the barriers and one warp feeds the stages, once every block of the
-    // cluster has made its own.
+    let mut feed = Feed::new(walk);
+    // SAFETY: one thread makes the barriers before any other uses them; one warp feeds the stages.
     unsafe {
         if index == MAKER {
-            if T::TILE.exchanges() {
-                exchange::make_barriers::<T>(ring);
-            }
-            ring.make_barriers::<T>(cluster);
+            ring.make_barriers::<T>(1);
         }
-        if cluster == 1 {
-            thread::sync_threads();
-        } else {
-            cluster::sync();
-        }
+        thread::sync_threads();
         if index < WARP {
             feed.first::<T>(&operands, ring, index);
         }
-        if T::TILE.exchanges() {
-            exchange::multiply::<T>(&operands, ring, feed, walk, seat, index);
-        } else {
-            alone::multiply::<T>(&operands, ring, feed, walk, seat, index);
-        }
+        multiply::<T>(&operands, ring, feed, walk, index);
     }
-    if cluster > 1 {
-        // Nobody leaves while others still write to its shared memory.
-        cluster::sync();
+}
+
+/// Rounds what arrives, multiplies it, and writes: one half is multiplied while the other is written.
+///
+/// # Safety
+/// All threads of the block call it; the first stages are on their way.
+#[inline(always)]
+unsafe fn multiply<T: Fused>(
+    operands: &Operands,
+    ring: Ring,
+    mut feed: Feed,
+    mut walk: Walk,
+    index: u32,
+) {
+    let depth = operands.depth();
+    let share = Share::new::<T>(index);
+    let mut stage = Stage::FIRST;
+    let mut half = 0;
+    while let Some(place) = walk.next() {
+        let mut sums = T::Sums::zero();
+        let mut k_tile = 0;
+        // There is at least one k tile, and the loop is written so that ptxas sees it.
+        loop {
+            // SAFETY: the stage is complete and is filled again only after the barrier, behind which
+            // all have read it; the half has been read by the products before the last, for which
+            // all have waited before the barrier of the last.
+            unsafe {
+                mbarrier::wait(ring.full::<T>(stage), stage.parity);
+                share.round::<T>(operands, ring, (place, k_tile), stage, half);
+                fence::shared_written();
+                wgmma::wait::<0>();
+                thread::sync_threads();
+                wgmma::fence();
+                multiply_half::<T>(&mut sums, ring, half, index / 128);
+                wgmma::commit();
+                feed.again::<T>(operands, ring, stage, index);
+            }
+            stage = stage.next(T::TILE.stages);
+            half ^= 1;
+            k_tile += 1;
+            if k_tile == depth {
+                break;
+            }
+        }
+        wgmma::wait::<0>();
+        // SAFETY: all products are complete, those of this warpgroup, whose sums it writes.
+        stage = unsafe { write::<T>(operands, (ring, &mut feed), &sums, place, stage, index) };
     }
 }
 
@@ -172,7 +162,7 @@ unsafe fn run<T: Fused>(operands: Operands) {
 /// # Safety
 /// The whole warpgroup calls it, behind `wgmma`'s fence; the half is complete and stays.
 #[inline(always)]
-unsafe fn multiply_half<T: Fused>(sums: &mut T::Sums, ring: Ring, half: Stage, warpgroup: u32) {
+unsafe fn multiply_half<T: Fused>(sums: &mut T::Sums, ring: Ring, half: u32, warpgroup: u32) {
     let [along, across] = ring.half::<T>(half);
     let a = Descriptor::along_k_narrow(along + warpgroup * (64 * FUSED_DEPTH * 2));
     let b = Descriptor::across_k(across, SLICE_PANEL);
@@ -229,20 +219,10 @@ fused_kernels! {
     gemm_fused_any: Any = FUSED_SMALL, Sums64, any true;
     /// Small products, of which there are many.
     gemm_fused_small: Small = FUSED_SMALL, Sums64, any false;
-    /// Large products: two blocks exchange what they round of B.
-    gemm_fused_pair: Pair = FUSED_PAIR, Sums256, any false;
-    /// Large products: four blocks exchange what they round.
-    gemm_fused_cross: Cross = FUSED_CROSS, Sums256, any false;
-    /// Middling products: four blocks exchange what they round.
-    gemm_fused_flat_cross: FlatCross = FUSED_FLAT_CROSS, Sums128, any false;
-    /// Larger ones, two blocks a multiprocessor.
+    /// Middling products, of which there are many.
     gemm_fused_square: Square = FUSED_SQUARE, Sums128, any false;
-    /// Small products, of which there are few.
+    /// Few small products.
     gemm_fused_deep: Deep = FUSED_DEEP, Sums64, any false;
-    /// Middling products.
-    gemm_fused_flat: Flat = FUSED_FLAT, Sums128, any false;
-    /// Large tiles.
+    /// Large products.
     gemm_fused_large: Large = FUSED_LARGE, Sums256, any false;
-    /// Large products: two blocks share B.
-    gemm_fused_wide: Wide = FUSED_WIDE, Sums256, any false;
 }

@@ -5,17 +5,15 @@
 //! write are whole rows, which lie in different banks; from one unit of a thread to its next it is a
 //! multiple of eight rows, so that the swizzle stays.
 
-use super::feed;
-use super::{Fused, Operands, SLICE, SLICE_PANEL, Seat};
+use super::feed::{self, B_PANEL, ROW};
+use super::{Fused, Operands, SLICE, SLICE_PANEL};
 use crate::gemm::ring::{Ring, Stage};
 use crate::gemm::walk::Place;
 use crate::params::{FUSED_DEPTH, LOADS_A, LOADS_B, PANEL_COLUMNS};
 use crate::ptx::convert::bf16_pair;
 use crate::ptx::{global, shared};
 
-/// Bytes of a row of f32, and of one of B in bfloat16.
-const ROW: u32 = 128;
-/// Bytes of a row of A in bfloat16.
+/// Bytes of a row of A in bfloat16; those of B are as long as those of f32.
 const NARROW_ROW: u32 = FUSED_DEPTH * 2;
 /// Elements of a unit.
 const UNIT: u32 = 4;
@@ -58,35 +56,28 @@ fn swizzled_narrow(row: u32, sixteen: u32) -> u32 {
 }
 
 impl Share {
-    /// Of thread `index` of the block at `seat`.
+    /// Of thread `index` of the block.
     #[inline(always)]
-    pub fn new<T: Fused>(index: u32, seat: Seat) -> Self {
+    pub fn new<T: Fused>(index: u32) -> Self {
         const { assert!(T::TILE.consumers == 1 || T::TILE.consumers == 2) };
-        let [a_parts, b_parts] = T::TILE.parts();
         let (warp, lane) = (index / 32, index % 32);
         let (unit, quarter) = (lane % 8, lane / 8);
         let half_of_16 = unit % 2 * 8;
         // Four rows for a warp.
         let row = warp * 4 + quarter;
-        let part = if a_parts == 1 { 0 } else { seat.column };
-        let first = part * (T::TILE.m() / a_parts);
         let a = Unit {
-            row: first + row,
+            row,
             column: unit * UNIT,
             from: swizzled(row, unit),
-            to: swizzled_narrow(first + row, unit / 2) + half_of_16,
+            to: swizzled_narrow(row, unit / 2) + half_of_16,
         };
         // Two rows for a warp: sixteen lanes have one row of two panels, which becomes one of one.
         let (row, side) = (warp * 2 + quarter / 2, quarter % 2);
-        let part = if b_parts == 1 { 0 } else { seat.row };
-        let first_slice = part * (FUSED_DEPTH / b_parts / SLICE);
         let b = Unit {
-            row: first_slice * SLICE + row,
+            row,
             column: side * feed::COLUMNS + unit * UNIT,
-            from: side * (FUSED_DEPTH / b_parts * ROW) + swizzled(row, unit),
-            to: first_slice * (T::TILE.n * SLICE * 2)
-                + swizzled(row, side * 4 + unit / 2)
-                + half_of_16,
+            from: side * B_PANEL + swizzled(row, unit),
+            to: swizzled(row, side * 4 + unit / 2) + half_of_16,
         };
         Share { a, b }
     }
@@ -102,17 +93,16 @@ impl Share {
         ring: Ring,
         (place, k_tile): (Place, u32),
         stage: Stage,
-        half: Stage,
+        half: u32,
     ) {
         let products = &operands.products;
         let k = k_tile * FUSED_DEPTH;
         let [along, across] = ring.half::<T>(half);
-        let [a_parts, b_parts] = T::TILE.parts();
         let [a_rows, b_rows] = rows_at_a_time(T::TILE.consumers);
         let mut words = [[0.0; UNIT as usize]; TOGETHER];
 
         let (from, to) = (ring.rows::<T>(stage) + self.a.from, along + self.a.to);
-        let units = T::TILE.m() / a_parts / a_rows;
+        let units = T::TILE.m() / a_rows;
         for unit in 0..units {
             let row = unit * a_rows;
             // SAFETY: a unit of the stage, or checked.
@@ -132,8 +122,7 @@ impl Share {
         }
 
         let (from, to) = (ring.columns::<T>(stage) + self.b.from, across + self.b.to);
-        let rows = FUSED_DEPTH / b_parts;
-        let turns = rows / b_rows;
+        let turns = FUSED_DEPTH / b_rows;
         let units = T::TILE.n / PANEL_COLUMNS * turns;
         for group in 0..units / TOGETHER as u32 {
             let place_of = |unit: u32| {
@@ -149,7 +138,7 @@ impl Share {
                         let at = [k + self.b.row + row, column];
                         elements(operands.b, [products.k, products.n], place.matrix, at)
                     } else {
-                        shared::load_v4(from + (panel * 2 * rows + row) * ROW)
+                        shared::load_v4(from + panel * 2 * B_PANEL + row * ROW)
                     }
                 };
             }

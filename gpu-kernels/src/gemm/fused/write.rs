@@ -1,6 +1,6 @@
 //! C: what is added comes through the stages, behind the k tiles; the sums go straight to memory.
 
-use super::feed::{self, Feed};
+use super::feed::{self, Feed, ROW};
 use super::{Fused, Operands};
 use crate::gemm::output::{self, STEP, element, own};
 use crate::gemm::ring::{Ring, Stage};
@@ -42,26 +42,23 @@ pub unsafe fn write<T: Fused>(
     let base = element(products, place.matrix, row, column);
     let base = products.c.cast::<f32>().wrapping_add(base);
     // The thread's rows in the panel, eight apart: the swizzle of both is that of the first.
-    let (warp, lane) = (thread / 32, thread % 32);
-    let row_there = warpgroup * 64 + warp * 16 + lane / 4;
+    let lane = thread % 32;
+    let row_there = row - (place.row - warpgroup * 64);
     let half_of_16 = lane % 2 * 8;
-    let room = {
-        let [a, b] = T::TILE.c_panels();
-        a + b
-    };
+    let room = T::TILE.c_panels();
     for part in 0..T::TILE.c_stages() {
         // SAFETY: the panels are complete, and are given back once all have read them; elements are
         // stored if they lie inside C, and nobody else writes them.
         unsafe {
             mbarrier::wait(ring.full::<T>(stage), stage.parity);
             for panel in 0..room.min(T::TILE.n / feed::COLUMNS - part * room) {
-                let from = feed::c_panel::<T>(ring, stage, panel) + row_there * 128 + half_of_16;
+                let from = feed::c_panel::<T>(ring, stage, panel) + row_there * ROW + half_of_16;
                 for step in 0..STEPS {
                     let at = (part * room + panel) * STEPS + step;
                     let four = sums.columns(at as usize);
                     let sixteen = (step * 2 + lane % 4 / 2) ^ (lane / 4);
                     for lower in 0..2 {
-                        let [x, y] = shared::load_v2(from + sixteen * 16 + lower * 8 * 128);
+                        let [x, y] = shared::load_v2(from + sixteen * 16 + lower * 8 * ROW);
                         let below = (lower * 8) as usize * products.n as usize;
                         let to = base.wrapping_add(below + (at * STEP) as usize);
                         let first = 2 * lower as usize;
@@ -73,7 +70,7 @@ pub unsafe fn write<T: Fused>(
                 }
             }
             thread::sync_threads();
-            feed.read::<T>(operands, ring, stage, index);
+            feed.again::<T>(operands, ring, stage, index);
         }
         stage = stage.next(T::TILE.stages);
     }

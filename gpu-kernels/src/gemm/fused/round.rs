@@ -102,6 +102,7 @@ impl Share {
         let mut words = [[0.0; UNIT as usize]; TOGETHER];
 
         let (from, to) = (ring.rows::<T>(stage) + self.a.from, along + self.a.to);
+        const { assert!(T::TILE.m() / rows_at_a_time(T::TILE.consumers)[0] <= TOGETHER as u32) };
         let units = T::TILE.m() / a_rows;
         for unit in 0..units {
             let row = unit * a_rows;
@@ -123,6 +124,10 @@ impl Share {
 
         let (from, to) = (ring.columns::<T>(stage) + self.b.from, across + self.b.to);
         let turns = FUSED_DEPTH / b_rows;
+        const {
+            let turns = FUSED_DEPTH / rows_at_a_time(T::TILE.consumers)[1];
+            assert!((T::TILE.n / PANEL_COLUMNS * turns).is_multiple_of(TOGETHER as u32));
+        }
         let units = T::TILE.n / PANEL_COLUMNS * turns;
         for group in 0..units / TOGETHER as u32 {
             let place_of = |unit: u32| {

@@ -355,8 +355,14 @@ pub const ROW_ELEMENTS: u64 = 8;
 pub const READS_C: u32 = 1;
 /// Flag: C is f32, not bfloat16.
 pub const OUT_F32: u32 = 2;
-/// Flag: C is written through shared memory; it is bfloat16 in rows of whole 16-byte units.
+/// Flag: C, in rows of whole 16-byte units, goes through shared memory: bfloat16 when it is written, f32
+/// when the kernels that round on the way read it.
 pub const STAGES_C: u32 = 4;
+/// Flag of the kernels that round on the way: rows of A are no whole 16-byte units, so that no bulk
+/// copy takes them.
+pub const LOADS_A: u32 = 8;
+/// Flag: the same of B.
+pub const LOADS_B: u32 = 16;
 
 /// How a block of a tensor-core kernel is made up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -374,10 +380,14 @@ pub struct TensorTile {
     pub cluster: u32,
     /// Panels of C that a warpgroup has in shared memory at a time.
     pub staged: u32,
+    /// Places of bfloat16 to which stages of f32 are rounded, each half as large as a stage; none where
+    /// stages are bfloat16 already.
+    pub halves: u32,
     /// Blocks on a multiprocessor.
     pub blocks_per_sm: u32,
 }
 
+// Inline, so that their divisions, constant in every kernel, are no functions of the PTX.
 impl TensorTile {
     /// Rows of C.
     pub const fn m(&self) -> u32 {
@@ -394,17 +404,20 @@ impl TensorTile {
         self.producers == 128
     }
 
-    /// Bytes of A's part of a stage.
+    /// Bytes of A's part of a stage: as many in bfloat16 as in f32, whose k tiles are half as deep.
+    #[inline]
     pub const fn a_bytes(&self) -> u32 {
         self.m() * TENSOR_DEPTH * 2
     }
 
     /// Bytes of B's part of a stage.
+    #[inline]
     pub const fn b_bytes(&self) -> u32 {
         self.n * TENSOR_DEPTH * 2
     }
 
     /// Bytes of a stage.
+    #[inline]
     pub const fn stage_bytes(&self) -> u32 {
         self.a_bytes() + self.b_bytes()
     }
@@ -414,12 +427,52 @@ impl TensorTile {
         self.b_bytes() / (self.consumers * PANEL_BYTES)
     }
 
-    /// Where the barriers start, from the start of shared memory.
-    pub const fn barriers_offset(&self) -> u32 {
-        self.stages * self.stage_bytes() + self.consumers * self.staged * PANEL_BYTES
+    /// Panels of C, of all rows and 32 columns of f32, that a stage has room for: one in A's part, the
+    /// others in B's.
+    #[inline]
+    pub const fn c_panels(&self) -> u32 {
+        self.stage_bytes() / self.a_bytes()
     }
 
-    /// Dynamic shared memory of a block: the stages, C, two barriers a stage.
+    /// Stages that C takes.
+    #[inline]
+    pub const fn c_stages(&self) -> u32 {
+        (self.n / 32).div_ceil(self.c_panels())
+    }
+
+    /// Bytes of A's part of a place of bfloat16 that stages are rounded to.
+    #[inline]
+    pub const fn half_a_bytes(&self) -> u32 {
+        self.m() * FUSED_DEPTH * 2
+    }
+
+    /// Bytes of such a place.
+    #[inline]
+    pub const fn half_bytes(&self) -> u32 {
+        self.half_a_bytes() + self.n * FUSED_DEPTH * 2
+    }
+
+    /// Where these places start, from the start of shared memory.
+    #[inline]
+    pub const fn halves_offset(&self) -> u32 {
+        self.stages * self.stage_bytes()
+    }
+
+    /// Where the panels of C start, from the start of shared memory.
+    #[inline]
+    pub const fn staged_offset(&self) -> u32 {
+        self.halves_offset() + self.halves * self.half_bytes()
+    }
+
+    /// Where the barriers start, from the start of shared memory.
+    #[inline]
+    pub const fn barriers_offset(&self) -> u32 {
+        self.staged_offset() + self.consumers * self.staged * PANEL_BYTES
+    }
+
+    /// Dynamic shared memory of a block: the stages, the places that they are rounded to, C, two barriers
+    /// a stage.
+    #[inline]
     pub const fn shared_bytes(&self) -> u32 {
         self.barriers_offset() + 16 * self.stages
     }
@@ -433,6 +486,7 @@ pub const ONE_STAGE: TensorTile = TensorTile {
     stages: 1,
     cluster: 1,
     staged: 1,
+    halves: 0,
     blocks_per_sm: 2,
 };
 
@@ -450,6 +504,7 @@ pub const SPECIALISED: TensorTile = TensorTile {
     stages: 4,
     cluster: 1,
     staged: 2,
+    halves: 0,
     blocks_per_sm: 1,
 };
 
@@ -490,6 +545,7 @@ pub const TENSOR_FLAT: TensorTile = TensorTile {
     stages: 8,
     cluster: 2,
     staged: 2,
+    halves: 0,
     blocks_per_sm: 1,
 };
 
@@ -501,7 +557,47 @@ pub const TENSOR_SMALL: TensorTile = TensorTile {
     stages: 2,
     cluster: 1,
     staged: 1,
+    halves: 0,
     blocks_per_sm: 4,
+};
+
+/// Depth of a k tile of f32 that is rounded on the way: 128 bytes; half of what it is rounded to.
+pub const FUSED_DEPTH: u32 = 32;
+
+/// Rounding on the way, small products, of which there are many.
+pub const FUSED_SMALL: TensorTile = TensorTile {
+    consumers: 1,
+    producers: 0,
+    n: 64,
+    stages: 2,
+    cluster: 1,
+    staged: 0,
+    halves: 2,
+    blocks_per_sm: 4,
+};
+
+/// Rounding on the way, few small products: more k tiles ahead.
+pub const FUSED_DEEP: TensorTile = TensorTile {
+    stages: 5,
+    blocks_per_sm: 2,
+    ..FUSED_SMALL
+};
+
+/// Rounding on the way, middling products, of which there are many.
+pub const FUSED_SQUARE: TensorTile = TensorTile {
+    consumers: 2,
+    n: 128,
+    blocks_per_sm: 2,
+    ..FUSED_SMALL
+};
+
+/// Rounding on the way, large products.
+pub const FUSED_LARGE: TensorTile = TensorTile {
+    consumers: 2,
+    n: 256,
+    stages: 3,
+    blocks_per_sm: 1,
+    ..FUSED_SMALL
 };
 
 /// How a block of the `mma.sync` kernels and its warps share a tile of C.
@@ -671,6 +767,11 @@ pub const ENTRIES: &[Entry] = &[
     tensor_entry("gemm_bf16_small", TENSOR_SMALL),
     tensor_entry("gemm_bf16_specialised", SPECIALISED),
     tensor_entry("gemm_bf16_wide", TENSOR_WIDE),
+    tensor_entry("gemm_fused_any", FUSED_SMALL),
+    tensor_entry("gemm_fused_deep", FUSED_DEEP),
+    tensor_entry("gemm_fused_large", FUSED_LARGE),
+    tensor_entry("gemm_fused_small", FUSED_SMALL),
+    tensor_entry("gemm_fused_square", FUSED_SQUARE),
     tensor_entry("gemm_tf32_flat", TENSOR_TF32_FLAT),
     tensor_entry("gemm_tf32_transposed", TENSOR_TF32),
     entry("l2_sweep_read", SUPPORT_BLOCK, 8, false),

@@ -12,19 +12,20 @@ const SIDES: (u64, u64, u64) = (67, 53, 200);
 /// Every kernel with every storage of its C, with C read and not.
 fn problems() -> Vec<Problem> {
     let (m, n, k) = SIDES;
-    let kernels = [KernelId::GemmBf16, KernelId::GemmTf32, KernelId::GemmMixed];
+    // Small tiles: the executor takes the least time for them.
+    let kernels = [
+        (KernelId::GemmBf16, "small"),
+        (KernelId::GemmTf32, "transposed"),
+        (KernelId::GemmMixed, "convert"),
+        (KernelId::GemmMixed, "fused-small"),
+    ];
     let mut problems = Vec::new();
-    for kernel in kernels {
+    for (kernel, variant) in kernels {
         for &out in kernel.kernel().outputs() {
             for reads_c in [true, false] {
                 problems.push(Problem {
                     kernel,
-                    // Small tiles: the executor takes the least time for them.
-                    variant: match kernel {
-                        KernelId::GemmTf32 => "transposed",
-                        KernelId::GemmMixed => "convert",
-                        _ => "small",
-                    },
+                    variant,
                     size: Size::Matrix { m, n, k },
                     form: Form {
                         reads_c,

@@ -76,16 +76,18 @@ const BATCHED_DEEP: &str = "36x36x68,33x33x65";
 /// Products of a batch: an odd number, and more than a block takes.
 const BATCH: u64 = 5;
 
-/// Products on tensor cores: rows of odd length, of even length and of whole 16-byte units, each with
-/// a tile that is not full, more than one k tile and a k tile that ends early.
-const TENSOR: &str = "1,65x33x70,66x34x70,66x72x136";
+/// Products on tensor cores: rows of odd length, of even length and of whole 16-byte units, of A and B
+/// alike or of one of them, each with a tile that is not full, more than one k tile and a k tile that
+/// ends early.
+const TENSOR: &str = "1,65x33x70,66x34x70,66x34x72,66x36x70,66x72x136";
 
 /// Those in every form: beta, type of C, a batch.
 const TENSOR_FORMS: &str = "5x33x70,66x72x72";
 
 /// Those on a GPU of one multiprocessor, whose blocks take several tiles and, more than once, all
-/// stages of a ring: an odd number of k tiles, the last of which ends early.
-const TENSOR_FEW: &str = "130x264x264";
+/// stages of a ring: an odd number of k tiles, the last of which ends early; and rows of A that no bulk
+/// copy takes, where it takes those of B and C.
+const TENSOR_FEW: &str = "130x264x264,130x136x70";
 
 /// GPUs of few multiprocessors and less shared memory: other tiles are chosen there, and work that
 /// is shared out is cut elsewhere.

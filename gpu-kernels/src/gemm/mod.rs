@@ -9,6 +9,7 @@
 //! | [`first`] | the ladder's first steps: every warp waits, then multiplies |
 //! | [`mma`] | the portable first step: `mma.sync`, for every target |
 //! | [`tf32`] | `gemm-tf32`, of the same parts |
+//! | [`fused`] | `gemm-mixed` without copies in memory: f32 that is rounded on the way |
 //! | [`specialised`] | one warp copies, the others multiply; persistent blocks, clusters |
 //!
 //! A k tile is 64 deep: 128 bytes of A's rows. A lies in shared memory with its rows along k, B as
@@ -48,6 +49,8 @@ macro_rules! tensor_kernels {
 
 #[cfg(sm_90a)]
 mod first;
+#[cfg(sm_90a)]
+mod fused;
 mod mma;
 #[cfg(sm_90a)]
 mod output;

@@ -12,7 +12,7 @@ use crate::ptx::{bulk_tensor, fence, global, warpgroup};
 type PairsOf<T> = <<T as Tile>::Sums as Sums>::Pairs;
 
 /// Columns of one step of [`Sums::columns`].
-const STEP: u32 = 8;
+pub const STEP: u32 = 8;
 /// Steps of a panel.
 const STEPS: u32 = PANEL_COLUMNS / STEP;
 
@@ -188,7 +188,7 @@ impl<T: Tile> Old for OldPairs<T> {
 /// # Safety
 /// As for [`write`].
 #[inline(always)]
-unsafe fn directly<T: Tile>(products: &Products, sums: &T::Sums, place: Place, thread: u32) {
+pub unsafe fn directly<T: Tile>(products: &Products, sums: &T::Sums, place: Place, thread: u32) {
     let (row, column) = own(place, thread);
     if products.flags & OUT_F32 != 0 && products.n.is_multiple_of(2) {
         // SAFETY: as the caller vouches.
@@ -280,7 +280,7 @@ unsafe fn write_element(products: &Products, at: usize, value: f32) {
 
 /// First row and column of a thread's elements.
 #[inline(always)]
-fn own(place: Place, thread: u32) -> (u32, u32) {
+pub fn own(place: Place, thread: u32) -> (u32, u32) {
     let (warp, lane) = (thread / 32, thread % 32);
     (
         place.row + warp * 16 + lane / 4,

@@ -87,9 +87,15 @@ impl Ring {
     /// Address of the staged panels of C of a warpgroup.
     #[inline(always)]
     pub fn staged<T: Tile>(&self, warpgroup: u32) -> u32 {
-        self.base
-            + T::TILE.stages * T::TILE.stage_bytes()
-            + warpgroup * T::TILE.staged * PANEL_BYTES
+        self.base + T::TILE.staged_offset() + warpgroup * T::TILE.staged * PANEL_BYTES
+    }
+
+    /// Addresses of a place of bfloat16 that stages are rounded to: of the operand along k, of that
+    /// across k.
+    #[inline(always)]
+    pub fn half<T: Tile>(&self, half: u32) -> [u32; 2] {
+        let along = self.base + T::TILE.halves_offset() + half * T::TILE.half_bytes();
+        [along, along + T::TILE.half_a_bytes()]
     }
 
     /// The barrier that ends when the stage's copies are complete.

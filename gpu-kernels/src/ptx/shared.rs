@@ -47,6 +47,22 @@ pub unsafe fn load_v4(address: u32) -> [f32; 4] {
     [x, y, z, w]
 }
 
+/// Loads 8 bytes from shared memory (`ld.shared.v2.f32`).
+///
+/// # Safety
+/// As for [`load`], with 8-byte alignment.
+#[cfg(sm_90a)]
+#[inline(always)]
+pub unsafe fn load_v2(address: u32) -> [f32; 2] {
+    let (mut x, mut y) = (0f32, 0f32);
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("ld.shared.v2.f32 {{{0}, {1}}}, [{2}];",
+            out(reg32) x, out(reg32) y, in(reg32) address, options(readonly, nostack));
+    }
+    [x, y]
+}
+
 /// Stores an f32 to shared memory (`st.shared.f32`).
 ///
 /// # Safety
@@ -116,5 +132,19 @@ pub unsafe fn store_u32(address: u32, value: u32) {
     // SAFETY: the caller vouches for the address and the barriers.
     unsafe {
         ptx!("st.shared.u32 [{0}], {1};", in(reg32) address, in(reg32) value, options(nostack));
+    }
+}
+
+/// Stores 8 bytes to shared memory (`st.shared.v2.u32`).
+///
+/// # Safety
+/// As for [`store`], with 8-byte alignment.
+#[cfg(sm_90a)]
+#[inline(always)]
+pub unsafe fn store_v2(address: u32, [low, high]: [u32; 2]) {
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("st.shared.v2.u32 [{0}], {{{1}, {2}}};",
+            in(reg32) address, in(reg32) low, in(reg32) high, options(nostack));
     }
 }

@@ -30,31 +30,41 @@ pub fn wait<const PENDING: u32>() {
     }
 }
 
-/// Where an operand in shared memory lies, with the 128-byte swizzle of [`super::bulk_tensor`]
-/// (PTX ISA, "Matrix Descriptor Format"): atoms of eight rows of 128 bytes.
+/// Where an operand in shared memory lies, with the 128-byte swizzle of [`super::bulk_tensor`] if not
+/// said otherwise (PTX ISA, "Matrix Descriptor Format"): atoms of eight rows of 128 bytes.
 #[derive(Clone, Copy)]
 pub struct Descriptor(pub(super) u64);
+
+/// Bits 63:62 of a descriptor: the 128-byte swizzle.
+const SWIZZLE_128: u64 = 1 << 62;
+/// The 64-byte swizzle.
+const SWIZZLE_64: u64 = 2 << 62;
 
 impl Descriptor {
     /// An operand whose rows run along k: from one atom to the next along M or N it is 1024 bytes.
     #[inline(always)]
     pub fn along_k(address: u32) -> Self {
-        Self::new(address, 16, 1024)
+        Self::new(address, 16, 1024, SWIZZLE_128)
+    }
+
+    /// An operand whose rows run along k and are 64 bytes, with the 64-byte swizzle: from one atom to
+    /// the next along M or N it is 512 bytes.
+    #[inline(always)]
+    pub fn along_k_narrow(address: u32) -> Self {
+        Self::new(address, 16, 512, SWIZZLE_64)
     }
 
     /// An operand whose rows run along M or N: from one atom to the next along k it is 1024 bytes,
     /// along M or N `panel` bytes.
     #[inline(always)]
     pub fn across_k(address: u32, panel: u32) -> Self {
-        Self::new(address, panel, 1024)
+        Self::new(address, panel, 1024, SWIZZLE_128)
     }
 
     #[inline(always)]
-    fn new(address: u32, leading: u32, stride: u32) -> Self {
-        /// Bits 63:62: the 128-byte swizzle.
-        const SWIZZLE_128: u64 = 1 << 62;
+    fn new(address: u32, leading: u32, stride: u32, swizzle: u64) -> Self {
         let field = |bytes: u32| u64::from((bytes & 0x3ffff) >> 4);
-        Descriptor(SWIZZLE_128 | field(stride) << 32 | field(leading) << 16 | field(address))
+        Descriptor(swizzle | field(stride) << 32 | field(leading) << 16 | field(address))
     }
 
     /// The operand `bytes` bytes further on, less than 256 KiB from the start of shared memory.

@@ -2,7 +2,7 @@
 
 use super::check::{self, Arithmetic, Unit};
 use super::layout::Layout;
-use super::{mma, operands, surplus, wgmma, work};
+use super::{fused, mma, operands, surplus, wgmma, work};
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::kernels::{
     Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, SizeKind, Surplus,
@@ -60,10 +60,7 @@ pub const MIXED: Gemm = Gemm {
     storage: Element::F32,
     read: Element::Bf16,
     outputs: &[Element::F32],
-    ladder: &[Variant {
-        name: "convert",
-        summary: "A and B are rounded to bfloat16 in memory first, which counts; then as gemm-bf16",
-    }],
+    ladder: &fused::MIXED,
     library: Library::GemmMixed,
     seen: |value| Element::Bf16.round(value),
 };
@@ -71,6 +68,11 @@ pub const MIXED: Gemm = Gemm {
 impl Gemm {
     fn layout(&self, problem: &Problem) -> Layout {
         Layout::new(problem, self.storage, self.read)
+    }
+
+    /// Whether a problem's operands are rounded on the way, not in memory first.
+    fn fuses(&self, problem: &Problem, info: &DeviceInfo) -> bool {
+        self.id == KernelId::GemmMixed && fused::takes(problem, info)
     }
 }
 
@@ -148,13 +150,14 @@ impl Kernel for Gemm {
     fn surplus(&self, problem: &Problem, info: &DeviceInfo) -> Surplus {
         match (is_mma(problem), self.read) {
             (true, _) => mma::surplus(problem),
+            (false, Element::Bf16) if self.fuses(problem, info) => surplus::fused(problem, info),
             (false, Element::Bf16) => surplus::bf16(problem, info),
             (false, Element::F32) => surplus::tf32(problem, info),
         }
     }
 
     fn preparation(&self, problem: &Problem, info: &DeviceInfo) -> Result<Vec<Launch>, String> {
-        if is_mma(problem) {
+        if is_mma(problem) || self.fuses(problem, info) {
             return Ok(Vec::new());
         }
         self.layout(problem).copies(info)
@@ -163,6 +166,9 @@ impl Kernel for Gemm {
     fn launch(&self, problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         if is_mma(problem) {
             return mma::launch(problem);
+        }
+        if self.fuses(problem, info) {
+            return fused::launch(problem, info);
         }
         let layout = self.layout(problem);
         match self.read {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`kernels`] | `gemm-bf16`, `gemm-tf32`, `gemm-mixed` |
 //! | `wgmma` | their launches |
+//! | `fused` | the launches of `gemm-mixed` that round on the way |
 //! | `tiles` | which tile, by a cost model |
 //! | `layout` | where A and B are read: as they lie, or from copies |
 //! | `surplus` | FLOPs that they execute beyond 2 M N K |
@@ -11,6 +12,7 @@
 //! | [`check`] | verification of a product, also that of `sgemm` |
 
 pub mod check;
+mod fused;
 pub mod kernels;
 mod layout;
 mod mma;

@@ -4,25 +4,37 @@
 //! matrices or the zeros that fill tiles up; so does every k tile, to its end. Sums start from 0,
 //! and C, or 0 in its place, is added when they are written.
 
-use super::tiles;
 use super::wgmma::{case, staged, tile, transposed_case};
+use super::{fused, tiles};
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Problem, Surplus};
-use gpu_kernels::params::{TENSOR_DEPTH, TENSOR_TF32_DEPTH};
+use gpu_kernels::params::{FUSED_DEPTH, TENSOR_DEPTH, TENSOR_TF32_DEPTH, TensorTile};
 
 /// Of a product of bfloat16, on a device.
 pub fn bf16(problem: &Problem, info: &DeviceInfo) -> Surplus {
-    let (m, n, _) = problem.matrix();
     let shape = tile(problem, &tiles::BF16, &case(problem, info)).shape;
+    of_tiles(problem, &shape, TENSOR_DEPTH, staged(problem))
+}
+
+/// Of a product of f32 that is rounded to bfloat16 on the way, on a device.
+pub fn fused(problem: &Problem, info: &DeviceInfo) -> Surplus {
+    let shape = fused::tile(problem, &case(problem, info)).shape;
+    // Only what is stored is added to.
+    of_tiles(problem, &shape, FUSED_DEPTH, false)
+}
+
+/// Of a product in tiles of a shape, with k tiles `depth` deep; C is written in whole panels or not.
+fn of_tiles(problem: &Problem, shape: &TensorTile, depth: u32, panels: bool) -> Surplus {
+    let (m, n, _) = problem.matrix();
     let rows = m.next_multiple_of(u64::from(shape.m() * shape.cluster));
     let columns = n.next_multiple_of(u64::from(shape.n));
     let mut surplus = Surplus {
-        padding: padding(problem, [rows, columns, u64::from(TENSOR_DEPTH)]),
+        padding: padding(problem, [rows, columns, u64::from(depth)]),
         overhead: problem.form.batch * m * n,
         avoidable: 0,
     };
-    if staged(problem) {
-        // Whole panels are added to, and clipped when they are copied to C.
+    if panels {
+        // They are added to, and clipped when they are copied to C.
         surplus.padding += problem.form.batch * (rows * columns - m * n);
     } else if n % 2 == 1 && problem.out() == Element::F32 && !problem.form.reads_c {
         // Elements are written one by one, and nothing is added.

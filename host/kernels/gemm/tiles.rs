@@ -18,11 +18,11 @@ pub struct Tile {
     /// Whether blocks stay for several tiles.
     pub stays: bool,
     /// Microseconds of a k tile in every block of a full multiprocessor.
-    full: f64,
+    pub(super) full: f64,
     /// Microseconds of a k tile in a block that has a multiprocessor to itself.
-    alone: f64,
+    pub(super) alone: f64,
     /// Microseconds to begin and to write a tile, of which there is one a block at a time.
-    around: f64,
+    pub(super) around: f64,
 }
 
 /// The kernels of bfloat16, in the order of the ladder.
@@ -117,11 +117,11 @@ pub const TF32: [Tile; 2] = [
 /// Bytes along k of a k tile.
 const DEPTH_BYTES: u64 = 128;
 /// Microseconds of a launch besides.
-const LAUNCH: f64 = 5.0;
+pub(super) const LAUNCH: f64 = 5.0;
 /// Bytes that all multiprocessors together move in a microsecond.
-const BYTES: f64 = 4.2e6;
+pub(super) const BYTES: f64 = 4.2e6;
 /// Multiprocessors of the device that the constants are from.
-const UNITS: f64 = 132.0;
+pub(super) const UNITS: f64 = 132.0;
 
 /// A product, and the device that it runs on.
 #[derive(Debug, Clone, Copy)]
@@ -142,7 +142,7 @@ pub struct Case {
 
 impl Tile {
     /// Tiles of all products, those of a cluster counted as one.
-    fn tiles(&self, case: &Case) -> u64 {
+    pub(super) fn tiles(&self, case: &Case) -> u64 {
         let rows = u64::from(self.shape.m() * self.shape.cluster);
         case.m
             .div_ceil(rows)
@@ -151,7 +151,7 @@ impl Tile {
     }
 
     /// Clusters that are on the device at a time.
-    fn resident(&self, case: &Case) -> u64 {
+    pub(super) fn resident(&self, case: &Case) -> u64 {
         let blocks = case.units * u64::from(self.shape.blocks_per_sm);
         (blocks / u64::from(self.shape.cluster)).max(1)
     }
@@ -168,7 +168,7 @@ impl Tile {
 
     /// Microseconds of the launch, by the model: those of its waves of tiles and those of its
     /// bytes, which overlap but not wholly.
-    fn microseconds(&self, case: &Case) -> f64 {
+    pub fn microseconds(&self, case: &Case) -> f64 {
         let (tiles, resident) = (self.tiles(case), self.resident(case));
         let share = tiles.min(resident) as f64 / resident as f64;
         let depth = case.k.div_ceil(DEPTH_BYTES / case.element) as f64;
@@ -194,6 +194,7 @@ pub fn choose(all: &[Tile], case: &Case) -> Tile {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fused::FUSED;
     use super::*;
 
     /// The fastest tiles of an H200, as measured: the choice must be one of them.
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_grid_is_whole_clusters_and_no_larger_than_the_device_holds() {
-        for tile in BF16.into_iter().chain(TF32) {
+        for tile in BF16.into_iter().chain(TF32).chain(FUSED) {
             let cluster = u64::from(tile.shape.cluster);
             for n in [1, 64, 1000, 4097] {
                 let case = square(n, 1, 2);

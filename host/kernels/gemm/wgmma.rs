@@ -145,7 +145,7 @@ pub fn tf32(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
 }
 
 /// Says what a device without `wgmma` lacks.
-fn check(problem: &Problem, info: &DeviceInfo) -> Result<(), String> {
+pub fn check(problem: &Problem, info: &DeviceInfo) -> Result<(), String> {
     if runs_on(info) {
         return Ok(());
     }

@@ -213,6 +213,17 @@ fn fences_stand_before_what_they_order() {
                 stored = false;
             }
         }
+        // What threads round reaches products behind a fence only.
+        let mut unfenced = false;
+        for line in entry.text.lines().map(str::trim) {
+            if line.starts_with("st.shared.v2") {
+                unfenced = true;
+            } else if line.starts_with("fence.proxy.async") {
+                unfenced = false;
+            } else if line.contains("wgmma.mma_async") {
+                assert!(!unfenced, "{}: {line}", entry.name);
+            }
+        }
         // Products read registers and what was stored behind a fence only.
         if let Some(first) = entry.text.find("wgmma.mma_async") {
             assert!(

@@ -218,7 +218,7 @@ pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
     let all = [
         sides("20,40,64,96,128,130,200,300"),
         sides("36,37,64,65,128,129,200,253,260,261,520"),
-        sides("8,20,36,70,136,300,400,432,520,624"),
+        sides("8,20,36,70,136,300,400,432,520,624,700"),
     ];
     let mut found: BTreeMap<Way, Case> = BTreeMap::new();
     for id in KernelId::ALL {

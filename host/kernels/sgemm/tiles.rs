@@ -31,7 +31,7 @@ pub const TILES: [Tile; 5] = [
     Tile {
         aligned: ("sgemm_flat", FLAT),
         any: ("sgemm_flat_any", FLAT),
-        efficiency: 0.75,
+        efficiency: 0.73,
     },
     Tile {
         aligned: ("sgemm_square", SQUARE),

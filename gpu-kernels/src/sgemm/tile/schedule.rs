@@ -116,10 +116,8 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         // memory and the next. Tiles that are whole are this block's alone.
         unsafe {
             thread::sync_threads();
-            if operands.k <= PREFETCH_MOST_K && last - first == depth {
-                output::prefetch::<S>(operands, corner);
-            }
-            let sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last);
+            let prefetches = operands.k <= PREFETCH_MOST_K && last - first == depth;
+            let sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last, prefetches);
             let output = output::Output::<S, VEC>::new(operands, corner);
             if first == 0 && last == depth {
                 output.add(&sums);

@@ -2,7 +2,7 @@
 
 use super::copy::Copier;
 use super::fragment::{Fragment, first_element};
-use super::{Corner, Operands, Shape};
+use super::{Corner, Operands, Shape, output};
 use crate::gpu::thread;
 use crate::params::WARP;
 use crate::ptx::compiler::{hold_order, opaque};
@@ -17,7 +17,7 @@ const SCHEDULERS: u32 = 4;
 /// says both that the next stage has arrived for all threads and that all have read the last
 /// one, which is then filled again. The copies of half the warps start there, those of the
 /// others half a k tile later: two warps on one scheduler never both wait for the queue of
-/// copies.
+/// copies. With `prefetches` the tile of C is asked for in the L2.
 ///
 /// # Safety
 /// As for [`super::run`]; every thread of the block calls with the same arguments, and none
@@ -28,6 +28,7 @@ pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     corner: Corner,
     first: u32,
     end: u32,
+    prefetches: bool,
 ) -> [[f32; TN]; TM] {
     let a_row = S::TILE.a_stride() * 4;
     let b_row = S::TILE.n * 4;
@@ -43,6 +44,10 @@ pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         while stage < S::TILE.stages {
             copier.fill();
             stage += 1;
+        }
+        // Behind the copies, which the first products wait for.
+        if prefetches {
+            output::prefetch::<S>(operands, corner);
         }
         let (row, column) = first_element::<S>();
         let a_base = shared::dynamic_base() + row * 4;

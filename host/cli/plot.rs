@@ -140,7 +140,7 @@ pub fn run(
     let picture = args
         .out
         .as_deref()
-        .map(|path| target(path, args.format))
+        .map(|path| target(path, args.format, &args.files))
         .transpose()?;
     if args.levels.is_some() && !matches!(args.kind, Kind::Roofline | Kind::Throughput) {
         return Err(CliError::Usage(
@@ -179,20 +179,36 @@ pub fn run(
 }
 
 /// The file and its format.
-fn target(path: &Path, format: Option<PictureFormat>) -> Result<(&Path, PictureFormat), CliError> {
+fn target<'a>(
+    path: &'a Path,
+    format: Option<PictureFormat>,
+    inputs: &[PathBuf],
+) -> Result<(&'a Path, PictureFormat), CliError> {
     if path.as_os_str() == "-" {
         return Ok((path, format.unwrap_or(PictureFormat::Svg)));
     }
     let format = format.map_or_else(|| PictureFormat::of_path(path), Ok)?;
-    check_out(path)?;
+    check_out(path, inputs)?;
     Ok((path, format))
 }
 
 /// Finds what would stop a file from being written, without touching anything.
 ///
 /// # Errors
-/// A usage error for a folder, or for a file in a folder that does not exist.
-pub(super) fn check_out(path: &Path) -> Result<(), CliError> {
+/// A usage error for a folder, for a file in a folder that does not exist, and for one of `inputs`,
+/// which would be lost.
+pub(super) fn check_out(path: &Path, inputs: &[PathBuf]) -> Result<(), CliError> {
+    // What does not exist yet is none of them.
+    let same = |input: &PathBuf| {
+        let files = (path.canonicalize(), input.canonicalize());
+        matches!(files, (Ok(out), Ok(input)) if out == input)
+    };
+    if inputs.iter().any(same) {
+        return Err(CliError::Usage(format!(
+            "--out `{}` is one of the files that are read, and would be lost; name another",
+            path.display()
+        )));
+    }
     if path.is_dir() {
         return Err(CliError::Usage(format!(
             "--out `{}` is a folder: name a file in it",

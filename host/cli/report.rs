@@ -35,7 +35,7 @@ pub struct ReportArgs {
 /// Files that cannot be read, rows without a measurement, an output that cannot be written.
 pub fn run(args: &ReportArgs, out: &mut dyn Write, verbosity: Verbosity) -> Result<(), CliError> {
     if let Some(path) = args.out.as_deref().filter(|path| path.as_os_str() != "-") {
-        check_out(path)?;
+        check_out(path, &args.files)?;
         let extension = path.extension().and_then(|extension| extension.to_str());
         if !matches!(extension, Some("html" | "htm")) {
             return Err(CliError::Usage(format!(

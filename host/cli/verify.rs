@@ -104,7 +104,7 @@ pub struct VerifyArgs {
 /// Checks, and prints one line a variant; then the audit.
 ///
 /// # Errors
-/// Bad input; no device; [`CliError::Failed`] if a check fails.
+/// Bad input; no device; [`CliError::Failed`] if a check fails, or nothing could be checked.
 pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Result<(), CliError> {
     if !args.once.is_empty() {
         return counters::once(args);
@@ -148,7 +148,7 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
         ));
     }
     let mut sheet = Sheet::new(DIGESTS.to_vec());
-    let mut failed = 0;
+    let (mut passed, mut failed) = (0, 0);
     for (id, sizes) in plan {
         let forms = match (args.digest, form.batch) {
             (true, _) => vec![form],
@@ -194,6 +194,7 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
                 }
                 tally.add(size, checked);
             }
+            passed += tally.passed;
             failed += tally.failures.len();
             if !args.digest {
                 tally.print(out, id, variant.name)?;
@@ -207,6 +208,10 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
         failed += audit::run(device, args.seed, args.quick, out)?;
     }
     match failed {
+        0 if passed == 0 => Err(CliError::Failed(
+            "nothing was checked: no problem fits on the device; name smaller --sizes or --batch"
+                .to_owned(),
+        )),
         0 => Ok(()),
         1 => Err(CliError::Failed("1 check failed".to_owned())),
         _ => Err(CliError::Failed(format!("{failed} checks failed"))),

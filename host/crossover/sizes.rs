@@ -29,7 +29,7 @@ pub fn sizes(predicted: Option<f64>, multiple: u64) -> Vec<u64> {
         low = low.min(n / (3.0 * BAND));
         high = high.max(n * DENSE);
     }
-    let dense = |n: f64| predicted.is_some_and(|at| n * DENSE >= at && n <= at * DENSE);
+    let dense = |n: f64| predicted.is_some_and(|at| n >= at / DENSE && n <= at * DENSE);
     let mut sizes: Vec<u64> = Vec::new();
     let mut n = low;
     loop {
@@ -39,7 +39,12 @@ pub fn sizes(predicted: Option<f64>, multiple: u64) -> Vec<u64> {
             break;
         }
         let steps = if dense(n) { DENSE_STEPS } else { COARSE_STEPS };
-        n *= (1.0 / steps).exp2();
+        let next = n * (1.0 / steps).exp2();
+        // No coarse step into the dense sizes.
+        n = match predicted.map(|at| at / DENSE) {
+            Some(first) if n < first => next.min(first),
+            _ => next,
+        };
     }
     sizes.dedup();
     sizes

@@ -50,8 +50,8 @@ impl Area<'_> {
 
     fn clamped(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (
-            x.clamp(self.left, self.right),
-            y.clamp(self.top, self.bottom),
+            x.max(self.left).min(self.right),
+            y.max(self.top).min(self.bottom),
         )
     }
 }

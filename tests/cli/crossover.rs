@@ -112,6 +112,16 @@ fn unequal_efficiencies_refute_and_fail_only_when_asked() {
 }
 
 #[test]
+fn nothing_to_judge_is_no_success_where_failure_was_asked_for() {
+    let place = Place::new();
+    write(&place, "rows.csv", &MIXED.rows());
+    let args = ["crossover", "gemm-bf16", "--from", "rows.csv"];
+    assert_eq!(place.run(args).code, Some(0));
+    let ran = place.run(args.iter().chain(&["--fail"]));
+    ran.refused(2, &["--fail", "no row is of gemm-bf16", "--from"]);
+}
+
+#[test]
 fn a_kernel_at_30_percent_of_a_roof_is_not_testable() {
     let test = of(0.9, 0.3);
     assert_eq!(test["verdict"], "not testable");

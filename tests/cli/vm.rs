@@ -53,6 +53,24 @@ fn mix_is_verified_and_counted_at_several_intensities() {
 }
 
 #[test]
+fn a_check_of_nothing_is_no_success() {
+    let place = Place::new();
+    let args = [
+        "verify",
+        "sgemm",
+        "--device",
+        "vm",
+        "--sizes",
+        "16",
+        "--batch",
+        "99999999999",
+    ];
+    let ran = place.run(args);
+    assert_eq!(ran.code, Some(1));
+    ran.says(&["nothing was checked", "--batch"]);
+}
+
+#[test]
 fn digests_are_those_of_the_bits() {
     let digests = |args: &[&str]| {
         let common = ["verify", "copy,saxpy,fma", "--sizes", "1000", "--digest"];

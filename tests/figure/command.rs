@@ -339,6 +339,46 @@ fn bad_outputs_are_refused_before_a_file_is_read() {
         .stderr(contains(".html"));
 }
 
+#[test]
+fn rows_are_never_replaced_by_their_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = csv(folder.path(), "rows.csv", &sample::sweep());
+    let before = std::fs::read(&rows).unwrap();
+    for args in [&["plot", "--format", "svg"][..], &["report"]] {
+        rooftrace()
+            .args(args)
+            .arg(&rows)
+            .arg("-o")
+            .arg(folder.path().join(".").join("rows.csv"))
+            .assert()
+            .code(2)
+            .stderr(contains("one of the files that are read"));
+    }
+    assert_eq!(std::fs::read(&rows).unwrap(), before);
+}
+
+/// However far above the axes a value lies, it is drawn at their edge.
+#[test]
+fn absurd_values_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sweep = sample::sweep();
+    let row = sweep
+        .iter_mut()
+        .find(|row| row.flop_per_s.is_some())
+        .unwrap();
+    (row.flop_per_s, row.byte_per_s) = (Some(1e100), Some(1e100));
+    let rows = csv(folder.path(), "rows.csv", &sweep);
+    for kind in ["roofline", "throughput"] {
+        rooftrace()
+            .arg("plot")
+            .arg(&rows)
+            .args(["--kind", kind, "-o"])
+            .arg(folder.path().join("a.svg"))
+            .assert()
+            .success();
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {

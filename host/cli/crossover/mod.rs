@@ -170,6 +170,13 @@ pub fn run(
     if measured {
         check_use(&tested, &testers, &subject)?;
     }
+    if args.fail && tested.is_empty() {
+        return Err(CliError::Usage(format!(
+            "--fail: no row is of {}, so nothing is judged; give such rows with --from, or measure \
+             them with --device cuda",
+            testers.join(" or ")
+        )));
+    }
 
     let predictions = predict::sheet(&claims, &subject)?;
     match args.common.format {

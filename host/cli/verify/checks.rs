@@ -81,7 +81,7 @@ fn run(device: &mut dyn Device, problem: &Problem, offset: u64, digest: bool) ->
 /// The checks of one variant.
 #[derive(Default)]
 pub(super) struct Tally {
-    passed: usize,
+    pub(super) passed: usize,
     skipped: usize,
     /// Size and reason of each that failed.
     pub(super) failures: Vec<(Size, String)>,

@@ -153,9 +153,17 @@ pub fn plain(target: Target) -> Vec<Case> {
                         let forms = Form::of(kernel, &whole).into_iter();
                         cases.extend(forms.map(|form| in_form(&whole, size, form, 0)));
                     }
-                    for batch in [1, 3] {
-                        let sizes = sizes(TENSOR_FEW);
-                        cases.extend(sizes.iter().map(|&size| case(&few, size, batch, 0)));
+                    for &reads_c in kernel.betas() {
+                        for batch in [1, 3] {
+                            let form = Form {
+                                batch,
+                                reads_c,
+                                pipe: Some(pipe),
+                                ..Form::default()
+                            };
+                            let sizes = sizes(TENSOR_FEW).into_iter();
+                            cases.extend(sizes.map(|size| in_form(&few, size, form, 0)));
+                        }
                     }
                     continue;
                 }
@@ -192,10 +200,10 @@ pub fn plain(target: Target) -> Vec<Case> {
     cases
 }
 
-/// The way in which a launch shares work out, as far as it can be told from outside: for each
-/// number behind the operands and the sides whether it is 0, 1 or more, and its remainder over the
+/// The way in which a launch shares work out, as far as it can be told from outside: blocks of a
+/// cluster; for each number behind the operands and the sides whether it is 0, 1 or more, and its remainder over the
 /// stages of a pipeline.
-type Way = (&'static str, bool, bool, Vec<(u32, u32)>);
+type Way = (&'static str, u32, bool, bool, Vec<(u32, u32)>);
 
 fn way(launch: &Launch, stages: u32) -> Way {
     /// Parameters of a matrix product: three operands, three sides.
@@ -206,7 +214,13 @@ fn way(launch: &Launch, stages: u32) -> Way {
         _ => None,
     });
     let (cut, several) = (launch.scratch_bytes > 0, launch.grid > 1);
-    (launch.entry, cut, several, numbers.collect())
+    (
+        launch.entry,
+        launch.cluster,
+        cut,
+        several,
+        numbers.collect(),
+    )
 }
 
 /// Products for which the default variant gives a block several tiles, a tile several blocks, or a

@@ -1,14 +1,14 @@
 //! The ladder's first steps: two warpgroups that both wait for a k tile, then multiply it. With
 //! one stage copies and products take turns; with several the copies run ahead.
 
-use super::ring::{Ring, Stage};
+use super::ring::{self, Ring, Stage};
 use super::walk::{Place, Walk};
 use super::{Products, Tile, output};
 use crate::gpu::thread;
 use crate::params::{ONE_STAGE, PIPELINED, TensorTile};
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Sums, Sums128};
-use crate::ptx::{bulk_tensor, mbarrier};
+use crate::ptx::{bulk_tensor, mbarrier, warp};
 
 /// One tile of C for each block.
 ///
@@ -37,7 +37,7 @@ unsafe fn run<T: Tile>(products: Products) {
         }
         thread::sync_threads();
 
-        let (warpgroup, thread) = (index / 128, index % 128);
+        let (warpgroup, thread) = (warp::first(index / 128), index % 128);
         let rows = Place {
             row: place.row + warpgroup * 64,
             ..place
@@ -49,9 +49,10 @@ unsafe fn run<T: Tile>(products: Products) {
         let mut left = depth;
         loop {
             let k_tile = depth - left;
+            let factors = ring.factors::<T>(stage, warpgroup);
             mbarrier::wait(ring.full::<T>(stage), stage.parity);
             wgmma::fence();
-            ring.multiply::<T>(&mut sums, stage, warpgroup);
+            ring::multiply(&mut sums, factors);
             wgmma::commit();
             // With several stages the products of this k tile go on while those of the one before
             // make room.
@@ -80,7 +81,7 @@ unsafe fn run<T: Tile>(products: Products) {
             &sums,
             &mut old,
             rows,
-            ring.staged::<T>(warpgroup),
+            output::Staged::in_turn(ring.staged::<T>(warpgroup)),
             warpgroup,
             thread,
         );

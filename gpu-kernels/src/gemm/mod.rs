@@ -110,6 +110,21 @@ impl Products {
         self.flags & both == both
     }
 
+    /// Asks for the tensor maps that the launch uses.
+    ///
+    /// # Safety
+    /// The pointers are as the struct says.
+    unsafe fn prefetch_maps(&self) {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            crate::ptx::bulk_tensor::prefetch_map(self.a);
+            crate::ptx::bulk_tensor::prefetch_map(self.b);
+            if self.flags & crate::params::STAGES_C != 0 {
+                crate::ptx::bulk_tensor::prefetch_map(self.c_map);
+            }
+        }
+    }
+
     /// k tiles of a tile of C.
     fn depth(&self) -> u32 {
         self.k.div_ceil(crate::params::TENSOR_DEPTH)

@@ -1,6 +1,8 @@
 //! C: from the sums in registers to memory.
 
 use super::walk::Place;
+#[cfg(doc)]
+use crate::params::TensorTile;
 use super::{Products, Tile};
 use crate::params::{OUT_F32, PANEL_BYTES, PANEL_COLUMNS, READS_C, STAGES_C};
 use crate::ptx::convert::bf16_pair;
@@ -16,8 +18,35 @@ pub const STEP: u32 = 8;
 /// Steps of a panel.
 const STEPS: u32 = PANEL_COLUMNS / STEP;
 
-/// What [`through_shared`] adds to the sums: C, or zeros.
+/// Where a warpgroup's panels of C lie in shared memory on their way to the memory.
+#[derive(Clone, Copy)]
+pub struct Staged {
+    /// Address of the first panel.
+    pub first: u32,
+    /// Bytes from one panel to the next.
+    pub step: u32,
+    /// Whether every panel has a place of its own; else the tile's [`TensorTile::staged`] places
+    /// are used in turn.
+    pub apart: bool,
+}
+
+impl Staged {
+    /// The places that shared memory has for C alone, from `first` on.
+    #[inline(always)]
+    pub fn in_turn(first: u32) -> Self {
+        Staged {
+            first,
+            step: PANEL_BYTES,
+            apart: false,
+        }
+    }
+}
+
+/// What [`through_shared`] adds to the sums: C, or nothing.
 pub trait Old {
+    /// Whether it adds anything.
+    const ADDS: bool = true;
+
     /// Waits until a panel is there.
     ///
     /// # Safety
@@ -38,10 +67,31 @@ pub trait Old {
     unsafe fn end(&mut self, panel: u32);
 }
 
+/// Nothing is added.
+struct Nothing;
+
+impl Old for Nothing {
+    const ADDS: bool = false;
+
+    #[inline(always)]
+    unsafe fn begin(&mut self, _: u32) {}
+
+    #[inline(always)]
+    unsafe fn four(&self, _: u32, _: u32, _: u32) -> [u32; 4] {
+        [0; 4]
+    }
+
+    #[inline(always)]
+    unsafe fn end(&mut self, _: u32) {}
+}
+
 /// Writes the sums of a warpgroup, C added if the launch reads it: `old`.
 ///
-/// `place` is that of the warpgroup's 64 rows, `staged` the address of its panels in shared
-/// memory.
+/// A way of its own, as short as can be, for sums to which nothing is added: the first block on a
+/// multiprocessor waits for every line of instructions, and where there is one tile for each, so
+/// does the launch.
+///
+/// `place` is that of the warpgroup's 64 rows.
 ///
 /// # Safety
 /// The whole warpgroup calls it; the products are complete; nobody else uses `staged` or the
@@ -52,14 +102,17 @@ pub unsafe fn write<T: Tile>(
     sums: &T::Sums,
     old: &mut impl Old,
     place: Place,
-    staged: u32,
+    staged: Staged,
     index: u32,
     thread: u32,
 ) {
     // SAFETY: as the caller vouches.
     unsafe {
-        if products.flags & STAGES_C != 0 {
-            through_shared::<T>(products, sums, old, place, staged, index, thread);
+        let way = products.flags & (STAGES_C | READS_C);
+        if way == STAGES_C {
+            through_shared::<T, _>(products, sums, &mut Nothing, place, staged, index, thread);
+        } else if way == STAGES_C | READS_C {
+            through_shared::<T, _>(products, sums, old, place, staged, index, thread);
         } else {
             directly::<T>(products, sums, place, thread);
         }
@@ -72,12 +125,12 @@ pub unsafe fn write<T: Tile>(
 /// # Safety
 /// As for [`write`].
 #[inline(always)]
-unsafe fn through_shared<T: Tile>(
+unsafe fn through_shared<T: Tile, O: Old>(
     products: &Products,
     sums: &T::Sums,
-    old: &mut impl Old,
+    old: &mut O,
     place: Place,
-    staged: u32,
+    staged: Staged,
     index: u32,
     thread: u32,
 ) {
@@ -88,32 +141,41 @@ unsafe fn through_shared<T: Tile>(
     let half = lane / 16;
     let panels = T::TILE.n / PANEL_COLUMNS;
     for panel in 0..panels {
-        let slot = panel % T::TILE.staged;
-        // The panel that was here must have been read; those after it may still be.
-        if thread == 0 {
-            match T::TILE.staged {
-                1 => bulk_tensor::wait_read::<0>(),
-                2 => bulk_tensor::wait_read::<1>(),
-                _ => bulk_tensor::wait_read::<2>(),
+        let slot = if staged.apart {
+            panel
+        } else {
+            // The panel that was here must have been read; those after it may still be.
+            if thread == 0 {
+                match T::TILE.staged {
+                    1 => bulk_tensor::wait_read::<0>(),
+                    2 => bulk_tensor::wait_read::<1>(),
+                    _ => bulk_tensor::wait_read::<2>(),
+                }
             }
-        }
-        warpgroup::sync(barrier);
+            warpgroup::sync(barrier);
+            panel % T::TILE.staged
+        };
         // SAFETY: the whole warpgroup is here.
         unsafe { old.begin(panel) };
         let first = panel * STEPS;
-        let to = staged + slot * PANEL_BYTES;
+        let to = staged.first + slot * staged.step;
         for pair in 0..STEPS / 2 {
             let step = 2 * pair;
             let at = own_row * 128 + ((step + half) ^ (own_row % 8)) * 16;
             // SAFETY: the panel has begun.
-            let old = unsafe { old.four(panel, pair, at) };
+            let old_four = unsafe { old.four(panel, pair, at) };
             let mut four = [0; 4];
             for side in 0..2 {
-                let [a, b, c, d] = sums.columns((first + step + side) as usize);
-                let old = |lower| halves(old[(2 * side + lower) as usize]);
-                let (upper, lower) = (old(0), old(1));
-                four[2 * side as usize] = bf16_pair(a + upper[0], b + upper[1]);
-                four[2 * side as usize + 1] = bf16_pair(c + lower[0], d + lower[1]);
+                let mut sums = sums.columns((first + step + side) as usize);
+                let place = 2 * side as usize;
+                if O::ADDS {
+                    let (upper, lower) = (halves(old_four[place]), halves(old_four[place + 1]));
+                    let old = [upper[0], upper[1], lower[0], lower[1]];
+                    sums = core::array::from_fn(|i| sums[i] + old[i]);
+                }
+                let [a, b, c, d] = sums;
+                four[place] = bf16_pair(a, b);
+                four[place + 1] = bf16_pair(c, d);
             }
             // SAFETY: inside this warpgroup's panel; only this lane's row.
             unsafe { store_4(to + at, four) };
@@ -129,7 +191,7 @@ unsafe fn through_shared<T: Tile>(
                 place.matrix,
             ];
             // SAFETY: the panel is complete and visible.
-            unsafe { bulk_tensor::store(products.c_map, at, staged + slot * PANEL_BYTES) };
+            unsafe { bulk_tensor::store(products.c_map, at, to) };
             bulk_tensor::commit();
         }
     }

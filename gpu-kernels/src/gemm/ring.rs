@@ -1,10 +1,14 @@
 //! The stages of A and B in shared memory, their barriers, and the copies into them.
 
+use super::output::Staged;
 use super::walk::Place;
 use super::{Products, Tile};
 use crate::params::{PANEL_BYTES, PANEL_COLUMNS, TENSOR_DEPTH, TensorTile};
 use crate::ptx::wgmma::{Descriptor, Sums};
-use crate::ptx::{bulk_tensor, fence, mbarrier, shared};
+use crate::ptx::{bulk_tensor, fence, mbarrier, shared, warp};
+
+/// Bytes of a row of a tile in shared memory.
+const ROW: u32 = 128;
 
 /// Addresses of a tile's shared memory: stages of A, stages of B, staged panels of C, and for
 /// every stage the barriers `full` and `empty`.
@@ -88,6 +92,18 @@ impl Ring {
     #[inline(always)]
     pub fn staged<T: Tile>(&self, warpgroup: u32) -> u32 {
         self.base + T::TILE.staged_offset() + warpgroup * T::TILE.staged * PANEL_BYTES
+    }
+
+    /// A place for each panel of C of a warpgroup: its own rows of A of every stage.
+    #[inline(always)]
+    pub fn apart<T: Tile>(&self, warpgroup: u32) -> Staged {
+        const { assert!(64 * 2 * TENSOR_DEPTH == PANEL_BYTES) };
+        const { assert!(T::TILE.n / PANEL_COLUMNS <= T::TILE.stages) };
+        Staged {
+            first: self.rows::<T>(Stage::FIRST) + warpgroup * PANEL_BYTES,
+            step: T::TILE.a_bytes(),
+            apart: true,
+        }
     }
 
     /// Addresses of a place of bfloat16 that stages are rounded to: of the operand along k, of that
@@ -192,23 +208,33 @@ impl Ring {
         }
     }
 
-    /// Starts the products of a stage for the 64 rows of a warpgroup.
+    /// A's 64 rows of a warpgroup, and B, in a stage.
     ///
-    /// # Safety
-    /// The whole warpgroup calls it, behind `wgmma`'s fence; the stage is complete and stays.
+    /// The stage is taken from the first lane: then ptxas knows that the whole warp agrees, and
+    /// computes descriptors once for all lanes. To be called where the warp is together, with a
+    /// `warpgroup` that ptxas knows to be alike, too.
     #[inline(always)]
-    pub unsafe fn multiply<T: Tile>(&self, sums: &mut T::Sums, stage: Stage, warpgroup: u32) {
-        /// k of one instruction.
-        const SLICE: u32 = 16;
-        /// Bytes of a row of a tile.
-        const ROW: u32 = 128;
-        let a = Descriptor::along_k(self.rows::<T>(stage) + warpgroup * (64 * ROW));
-        let b = Descriptor::across_k(self.columns::<T>(stage), PANEL_BYTES);
-        for slice in 0..TENSOR_DEPTH / SLICE {
-            // SAFETY: as the caller vouches.
-            unsafe {
-                sums.multiply_bf16(a.advance(slice * 2 * SLICE), b.advance(slice * SLICE * ROW))
-            };
-        }
+    pub fn factors<T: Tile>(&self, stage: Stage, warpgroup: u32) -> [Descriptor; 2] {
+        let index = warp::first(stage.index);
+        let a = Descriptor::along_k(self.rows::<T>(Stage::FIRST) + warpgroup * (64 * ROW));
+        let b = Descriptor::across_k(self.columns::<T>(Stage::FIRST), PANEL_BYTES);
+        [
+            a.advance_by(T::TILE.a_bytes(), index),
+            b.advance_by(T::TILE.b_bytes(), index),
+        ]
+    }
+}
+
+/// Starts the products of a stage, of which `a` and `b` are the [`Ring::factors`].
+///
+/// # Safety
+/// The whole warpgroup calls it, behind `wgmma`'s fence; the stage is complete and stays.
+#[inline(always)]
+pub unsafe fn multiply<S: Sums>(sums: &mut S, [a, b]: [Descriptor; 2]) {
+    /// k of one instruction.
+    const SLICE: u32 = 16;
+    for slice in 0..TENSOR_DEPTH / SLICE {
+        // SAFETY: as the caller vouches.
+        unsafe { sums.multiply_bf16(a.advance(slice * 2 * SLICE), b.advance(slice * SLICE * ROW)) };
     }
 }

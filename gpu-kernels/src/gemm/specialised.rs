@@ -3,8 +3,8 @@
 //! what they fetch of B. Where C is added it comes through the stages too, behind the k tiles of its
 //! tile: whole sectors, no registers, and there when the products are.
 
-use super::output::{self, Old};
-use super::ring::{Ring, Stage};
+use super::output::{self, Old, Staged};
+use super::ring::{self, Ring, Stage};
 use super::walk::{Place, Walk};
 use super::{Products, Tile};
 use crate::gpu::thread;
@@ -13,7 +13,7 @@ use crate::params::{
 };
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Sums, Sums64, Sums128, Sums192, Sums256};
-use crate::ptx::{bulk_tensor, cluster, ldmatrix, mbarrier, warpgroup};
+use crate::ptx::{bulk_tensor, cluster, ldmatrix, mbarrier, warp, warpgroup};
 use core::marker::PhantomData;
 
 /// Moves registers from the warpgroup that copies to the two that multiply, which have 64,512 of
@@ -56,6 +56,9 @@ unsafe fn run<T: Tile>(products: Products) {
     // together, with registers that add up to those of the launch.
     unsafe {
         let mut fetched = 0;
+        if index == 0 {
+            products.prefetch_maps();
+        }
         if index == 128 * consumers {
             ring.make_barriers::<T>(consumers * cluster);
             if cluster == 1 {
@@ -162,7 +165,7 @@ unsafe fn multiply<T: Tile>(
     rank: u32,
     index: u32,
 ) {
-    let (warpgroup, thread) = (index / 128, index % 128);
+    let (warpgroup, thread) = (warp::first(index / 128), index % 128);
     let depth = products.depth();
     let mut stage = Stage::FIRST;
     while let Some(place) = walk.next() {
@@ -179,9 +182,10 @@ unsafe fn multiply<T: Tile>(
             // SAFETY: the stage is complete, and is given back only when the products that read
             // it are.
             unsafe {
+                let factors = ring.factors::<T>(stage, warpgroup);
                 mbarrier::wait(ring.full::<T>(stage), stage.parity);
                 wgmma::fence();
-                ring.multiply::<T>(&mut sums, stage, warpgroup);
+                ring::multiply(&mut sums, factors);
                 wgmma::commit();
                 wgmma::wait::<1>();
                 if left < depth {
@@ -204,7 +208,6 @@ unsafe fn multiply<T: Tile>(
                 stage,
                 warpgroup,
                 thread,
-                reads: products.reads_panels(),
                 shape: PhantomData,
             };
             output::write::<T>(
@@ -212,7 +215,11 @@ unsafe fn multiply<T: Tile>(
                 &sums,
                 &mut old,
                 place,
-                ring.staged::<T>(warpgroup),
+                // Nothing is fetched behind the last tile: this warpgroup's rows of A are free.
+                match walk.is_done() {
+                    true => ring.apart::<T>(warpgroup),
+                    false => Staged::in_turn(ring.staged::<T>(warpgroup)),
+                },
                 warpgroup,
                 thread,
             );
@@ -250,14 +257,13 @@ struct OldInStages<T> {
     stage: Stage,
     warpgroup: u32,
     thread: u32,
-    reads: bool,
     shape: PhantomData<T>,
 }
 
 impl<T: Tile> Old for OldInStages<T> {
     #[inline(always)]
     unsafe fn begin(&mut self, panel: u32) {
-        if self.reads && panel.is_multiple_of(T::TILE.panels_in_stage()) {
+        if panel.is_multiple_of(T::TILE.panels_in_stage()) {
             // SAFETY: a barrier of the ring.
             unsafe { mbarrier::wait(self.ring.full::<T>(self.stage), self.stage.parity) };
         }
@@ -265,9 +271,6 @@ impl<T: Tile> Old for OldInStages<T> {
 
     #[inline(always)]
     unsafe fn four(&self, panel: u32, _: u32, at: u32) -> [u32; 4] {
-        if !self.reads {
-            return [0; 4];
-        }
         let panel = panel % T::TILE.panels_in_stage();
         let panel = self.ring.panel::<T>(self.stage, self.warpgroup, panel);
         // SAFETY: the stage is complete, and not given back yet.
@@ -276,7 +279,7 @@ impl<T: Tile> Old for OldInStages<T> {
 
     #[inline(always)]
     unsafe fn end(&mut self, panel: u32) {
-        if self.reads && (panel + 1).is_multiple_of(T::TILE.panels_in_stage()) {
+        if (panel + 1).is_multiple_of(T::TILE.panels_in_stage()) {
             // SAFETY: all threads have read it, as the caller vouches.
             unsafe { give_back::<T>(self.ring, self.stage, self.thread) };
             self.stage = self.stage.next(T::TILE.stages);

@@ -47,15 +47,30 @@ impl Walk {
         }
     }
 
+    /// Whether there are no more tiles for this block.
+    #[inline(always)]
+    pub fn is_done(&self) -> bool {
+        self.next >= self.total
+    }
+
     /// The next tile of this block.
+    ///
+    /// The first copies wait for it, so it divides only where there is something to divide.
     #[inline(always)]
     pub fn next(&mut self) -> Option<Place> {
-        if self.next >= self.total {
+        if self.is_done() {
             return None;
         }
-        let matrix = divide(self.next, self.rows * self.columns);
-        let tile = self.next - matrix * self.rows * self.columns;
-        let band = divide(tile, self.group * self.columns);
+        let of_matrix = self.rows * self.columns;
+        let matrix = match self.total == of_matrix {
+            true => 0,
+            false => divide(self.next, of_matrix),
+        };
+        let tile = self.next - matrix * of_matrix;
+        let band = match self.rows <= self.group {
+            true => 0,
+            false => divide(tile, self.group * self.columns),
+        };
         let first_row = band * self.group;
         let height = self.group.min(self.rows - first_row);
         let in_band = tile - first_row * self.columns;

@@ -34,6 +34,19 @@ macro_rules! tensor_map_parameter {
     }};
 }
 
+/// Asks for a tensor map, so that the first copy with it need not wait for it
+/// (`prefetch.tensormap`).
+///
+/// # Safety
+/// `map` is the address of a tensor map.
+#[inline(always)]
+pub unsafe fn prefetch_map(map: *const u8) {
+    // SAFETY: the caller vouches for the map.
+    unsafe {
+        ptx!("prefetch.tensormap [{0}];", in(reg64) map, options(nostack));
+    }
+}
+
 /// Starts the copy of a box into this block's shared memory; its bytes are counted by `barrier`.
 ///
 /// # Safety

@@ -67,10 +67,18 @@ impl Descriptor {
         Descriptor(swizzle | field(stride) << 32 | field(leading) << 16 | field(address))
     }
 
-    /// The operand `bytes` bytes further on, less than 256 KiB from the start of shared memory.
+    /// The operand `bytes` bytes further on, less than 256 KiB from the start of shared memory: the
+    /// lower word has room for it.
     #[inline(always)]
     pub fn advance(self, bytes: u32) -> Self {
-        Descriptor(self.0 + u64::from(bytes >> 4))
+        self.advance_by(bytes, 1)
+    }
+
+    /// The operand `count` times `step` bytes further on.
+    #[inline(always)]
+    pub fn advance_by(self, step: u32, count: u32) -> Self {
+        let (high, low) = (self.0 & !u64::from(u32::MAX), self.0 as u32);
+        Descriptor(high | u64::from(low.wrapping_add((step >> 4) * count)))
     }
 }
 

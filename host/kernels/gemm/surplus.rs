@@ -2,7 +2,8 @@
 //!
 //! An instruction multiplies 64 rows by all columns of the tile, whether they are elements of the
 //! matrices or the zeros that fill tiles up; so does every k tile, to its end. Sums start from 0,
-//! and C, or 0 in its place, is added when they are written.
+//! and C is added when they are written; where C is neither read nor written in whole panels,
+//! mostly 0 in its place.
 
 use super::wgmma::{case, staged, tile, transposed_case};
 use super::{fused, tiles};
@@ -33,7 +34,9 @@ fn of_tiles(problem: &Problem, shape: &TensorTile, depth: u32, panels: bool) -> 
         overhead: problem.form.batch * m * n,
         avoidable: 0,
     };
-    if panels {
+    if panels && !problem.form.reads_c {
+        surplus.overhead = 0;
+    } else if panels {
         // They are added to, and clipped when they are copied to C.
         surplus.padding += problem.form.batch * (rows * columns - m * n);
     } else if n % 2 == 1 && problem.out() == Element::F32 && !problem.form.reads_c {

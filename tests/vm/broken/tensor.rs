@@ -25,9 +25,9 @@ const STAYING: &[&str] = &[
 pub const BARRIERS: &[Excuse] = &[
     Excuse {
         entries: ONE_TILE,
-        statements: 2,
+        statements: 3,
         _reason: "who makes the mbarriers comes first there; before the only tile of a block \
-                  nothing is in the panel of C",
+                  nothing is in the panel of C, whether C is added or not",
     },
     Excuse {
         entries: &["gemm_tf32_flat", "gemm_tf32_transposed"],
@@ -102,8 +102,9 @@ fn panels_of_c_that_are_not_waited_for_are_noticed() {
         &[
             Excuse {
                 entries: ONE_TILE,
-                statements: 2,
-                _reason: "the first waits for nothing, the last keeps shared memory, as below",
+                statements: 3,
+                _reason: "the first waits for nothing, whether C is added or not; the last keeps \
+                          shared memory, as below",
             },
             Excuse {
                 entries: STAYING,
@@ -177,19 +178,10 @@ fn operands_that_are_read_along_the_other_side_are_noticed() {
 }
 
 #[test]
-fn a_descriptor_with_its_steps_swapped_is_noticed() {
-    let descriptor =
-        |leading: u64, stride: u64| 1 << 62 | (stride >> 4) << 32 | (leading >> 4) << 16;
-    let panel = u64::from(gpu_kernels::params::PANEL_BYTES);
-    let found = wrong(|text| {
-        // Each product of a k tile starts 16 rows of B further on.
-        (0..4).fold(text.to_owned(), |text, product: u64| {
-            let at = product * ((16 * 128) >> 4);
-            let [right, swapped] = [(panel, 1024), (1024, panel)]
-                .map(|(leading, stride)| descriptor(leading, stride) + at);
-            text.replace(&right.to_string(), &swapped.to_string())
-        })
-    });
+fn a_descriptor_with_a_wrong_step_is_noticed() {
+    // From one atom of eight rows to the next it is 1024 bytes.
+    let upper = |stride: u64| (1 << 62 | (stride >> 4) << 32).to_string();
+    let found = wrong(|text| text.replace(&upper(1024), &upper(512)));
     for found in found {
         let parts = ["residual is not 0", "read of uninitialised memory"];
         assert!(parts.iter().any(|part| found.contains(part)), "{found}");
@@ -210,7 +202,6 @@ fn fences_stand_before_what_they_order() {
                 fenced = true;
             } else if line.starts_with("cp.async.bulk.tensor.3d.global") {
                 assert!(stored && fenced, "{}: {line}", entry.name);
-                stored = false;
             }
         }
         // What threads round reaches products behind a fence only.

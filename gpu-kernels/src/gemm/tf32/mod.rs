@@ -21,7 +21,7 @@ use crate::gpu::thread;
 use crate::params::{TENSOR_TF32, TENSOR_TF32_DEPTH, TENSOR_TF32_FLAT, TensorTile, WARP};
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Descriptor, Sums, Sums128, Sums256};
-use crate::ptx::{bulk_tensor, mbarrier};
+use crate::ptx::{bulk_tensor, mbarrier, warp};
 use fragment::{Half, Reader};
 use output::Own;
 
@@ -126,7 +126,8 @@ unsafe fn multiply<T: Tile>(products: &Products, ring: Ring, mut walk: Walk, ind
             mbarrier::wait(ring.full::<T>(stage), stage.parity);
             reader.load(&mut first, ring.rows::<T>(stage), 0);
             loop {
-                let a = Descriptor::along_k(ring.columns::<T>(stage));
+                let a = Descriptor::along_k(ring.columns::<T>(Stage::FIRST))
+                    .advance_by(T::TILE.b_bytes(), warp::first(stage.index));
                 first.multiply(&mut sums, a, 0);
                 wgmma::wait::<1>();
                 // The products of the second half before are complete.

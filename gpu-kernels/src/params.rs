@@ -94,8 +94,7 @@ pub const WARP: u32 = 32;
 
 /// Rows of tiles of C that are walked together before the next columns.
 pub const RASTER_ROWS: u32 = 8;
-/// Counters at the start of the scratch memory: at least as many as tiles that are cut, of
-/// which there are less than two a block.
+/// Counters at the start of the scratch memory: at least as many as blocks that share tiles.
 pub const SCRATCH_COUNTERS: u32 = 8192;
 
 /// How a block and its threads share a tile of C, and how deep a k tile is.
@@ -159,6 +158,17 @@ impl TileShape {
     /// Dynamic shared memory of a block.
     pub const fn shared_bytes(&self) -> u32 {
         self.stages * self.stage_bytes()
+    }
+
+    /// Dynamic shared memory of a block of a cluster that computes a tile together: each leaves its
+    /// sums there at the end.
+    pub const fn shared_bytes_together(&self) -> u32 {
+        let sums = self.m * self.n * 4;
+        if sums > self.shared_bytes() {
+            sums
+        } else {
+            self.shared_bytes()
+        }
     }
 }
 

@@ -91,9 +91,11 @@ pub struct DeviceInfo {
     pub threads_per_unit: Option<u32>,
     /// Largest dynamic shared memory of a block, opted in, in bytes.
     pub shared_bytes_per_block: Option<u32>,
-    /// SHA-256 of the PTX that runs, in hexadecimal.
+    /// Target of the PTX that runs.
+    pub ptx_target: Option<String>,
+    /// SHA-256 of that PTX, in hexadecimal.
     pub ptx_sha256: Option<String>,
-    /// Where that PTX is from: `compiled`, `prebuilt` or `file`.
+    /// Where it is from: `compiled`, `prebuilt` or `file`.
     pub ptx_source: Option<String>,
 }
 
@@ -103,7 +105,15 @@ const RESERVED_SHARED_BYTES: u32 = 1024;
 /// Shared memory of a block where the device does not say, in bytes.
 const LEAST_SHARED_BYTES: u32 = 48 * 1024;
 
+/// The target whose PTX lets a launch have clusters that the kernel does not ask for.
+const TARGET_WITH_CLUSTERS: &str = "sm_90a";
+
 impl DeviceInfo {
+    /// Whether a launch may group its blocks into clusters.
+    pub fn has_clusters(&self) -> bool {
+        self.ptx_target.as_deref() == Some(TARGET_WITH_CLUSTERS)
+    }
+
     /// Blocks with `bytes` of shared memory each that one multiprocessor's shared memory holds.
     pub fn blocks_by_shared_memory(&self, bytes: u32) -> u32 {
         let most = self.shared_bytes_per_block.unwrap_or(LEAST_SHARED_BYTES);

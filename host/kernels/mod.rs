@@ -76,6 +76,9 @@ pub struct Launch {
     pub grid: u32,
     /// Threads of a block, x and y.
     pub block: [u32; 2],
+    /// Neighbouring blocks that run at the same time and reach each other's shared memory, where the
+    /// launch says so; 1 where the entry does, or nobody.
+    pub cluster: u32,
     /// Dynamic shared memory in bytes.
     pub shared_bytes: u32,
     /// Scratch memory in bytes, whose first use finds zeros.

@@ -66,6 +66,7 @@ impl Mock {
                 threads_per_unit: Some(256),
                 shared_bytes_per_block: None,
                 ptx_sha256: None,
+                ptx_target: None,
                 ptx_source: None,
             },
             buffers: Vec::new(),

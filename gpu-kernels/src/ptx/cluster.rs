@@ -12,6 +12,54 @@ pub fn rank() -> u32 {
     rank
 }
 
+/// Index of the cluster in a one-dimensional grid (`%clusterid.x`).
+#[inline(always)]
+pub fn index() -> u32 {
+    let mut index = 0u32;
+    // SAFETY: reads a special register.
+    unsafe {
+        ptx!("mov.u32 {0}, %clusterid.x;", out(reg32) index, options(pure, nomem, nostack));
+    }
+    index
+}
+
+/// Blocks of the cluster (`%cluster_nctarank`): 1 where there are none.
+#[inline(always)]
+pub fn size() -> u32 {
+    let mut size = 0u32;
+    // SAFETY: reads a special register.
+    unsafe {
+        ptx!("mov.u32 {0}, %cluster_nctarank;", out(reg32) size, options(pure, nomem, nostack));
+    }
+    size
+}
+
+/// The address in the shared memory of block `rank` of the cluster that `address` is in this block's
+/// (`mapa`): for [`super::shared::load_v4_of`].
+#[inline(always)]
+pub fn address_in(rank: u32, address: u32) -> u32 {
+    let mut there = 0u32;
+    // SAFETY: computes an address; touches no memory.
+    unsafe {
+        ptx!("mapa.shared::cluster.u32 {0}, {1}, {2};",
+            out(reg32) there, in(reg32) address, in(reg32) rank, options(pure, nomem, nostack));
+    }
+    there
+}
+
+/// Waits for every thread of the cluster; what each has written before, the others see behind it.
+///
+/// Every thread of the cluster calls it.
+#[inline(always)]
+pub fn exchange() {
+    // SAFETY: orders accesses; makes none of its own. No caller stands behind a condition that
+    // differs between threads of a cluster.
+    unsafe {
+        ptx!("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;",
+            options(nostack));
+    }
+}
+
 /// Waits for every thread of the cluster.
 ///
 /// It orders nothing but itself: a release would wait for every store that is on its way to memory.

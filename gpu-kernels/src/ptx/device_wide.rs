@@ -1,4 +1,4 @@
-//! Order and counters across the blocks of a grid (PTX ISA, "membar / fence", "atom").
+//! Order and counters across the blocks of a grid (PTX ISA, "membar / fence", "atom", "ld").
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables, unused_mut, unused_assignments))]
 
 /// Makes what this thread has seen and done so far visible to every thread that later sees
@@ -25,4 +25,19 @@ pub unsafe fn fetch_add(counter: *mut u32, value: u32) -> u32 {
             out(reg32) before, in(reg64) counter, in(reg32) value, options(nostack));
     }
     before
+}
+
+/// Reads a counter in global memory (`ld.relaxed`).
+///
+/// # Safety
+/// As for [`fetch_add`].
+#[inline(always)]
+pub unsafe fn load(counter: *const u32) -> u32 {
+    let mut value = 0u32;
+    // SAFETY: the caller vouches for the counter.
+    unsafe {
+        ptx!("ld.relaxed.gpu.global.u32 {0}, [{1}];",
+            out(reg32) value, in(reg64) counter, options(nostack));
+    }
+    value
 }

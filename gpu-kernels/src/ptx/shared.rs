@@ -47,6 +47,24 @@ pub unsafe fn load_v4(address: u32) -> [f32; 4] {
     [x, y, z, w]
 }
 
+/// Loads 16 bytes from the shared memory of a block of the cluster (`ld.shared::cluster.v4.f32`).
+///
+/// # Safety
+/// `address` is one of [`super::cluster::address_in`], 16-byte aligned; the block has not exited, and no
+/// thread writes there between the cluster's barriers around this load.
+#[cfg(sm_90a)]
+#[inline(always)]
+pub unsafe fn load_v4_of(address: u32) -> [f32; 4] {
+    let (mut x, mut y, mut z, mut w) = (0f32, 0f32, 0f32, 0f32);
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("ld.shared::cluster.v4.f32 {{{0}, {1}, {2}, {3}}}, [{4}];",
+            out(reg32) x, out(reg32) y, out(reg32) z, out(reg32) w, in(reg32) address,
+            options(readonly, nostack));
+    }
+    [x, y, z, w]
+}
+
 /// Loads 8 bytes from shared memory (`ld.shared.v2.f32`).
 ///
 /// # Safety
@@ -107,6 +125,21 @@ pub unsafe fn load_pair_over(old: &mut [u32; 2], address: u32, condition: u32) {
         ptx!("{{ .reg .pred condition; setp.ne.u32 condition, {3}, 0; \
               @condition ld.shared.v2.b32 {{{0}, {1}}}, [{2}]; }}",
             inout(reg32) old[0], inout(reg32) old[1], in(reg32) address, in(reg32) condition,
+            options(nostack));
+    }
+}
+
+/// Stores 16 bytes to shared memory (`st.shared.v4.f32`).
+///
+/// # Safety
+/// As for [`store`], with 16-byte alignment.
+#[cfg(sm_90a)]
+#[inline(always)]
+pub unsafe fn store_v4(address: u32, v: [f32; 4]) {
+    // SAFETY: the caller vouches for the address and the barriers.
+    unsafe {
+        ptx!("st.shared.v4.f32 [{4}], {{{0}, {1}, {2}, {3}}};",
+            in(reg32) v[0], in(reg32) v[1], in(reg32) v[2], in(reg32) v[3], in(reg32) address,
             options(nostack));
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn describe() -> Result<DeviceInfo> {
         threads_per_unit: None,
         shared_bytes_per_block: None,
         ptx_sha256: None,
+        ptx_target: None,
         ptx_source: None,
     })
 }

@@ -204,6 +204,7 @@ pub(super) fn describe(device: Device, index: u32, ptx: Option<Ptx>) -> Result<(
         shared_bytes_per_block: driver::device_attribute(device.as_raw(), MAX_SHARED_BYTES_OPT_IN)
             .and_then(|bytes| u32::try_from(bytes).ok())
             .filter(|&bytes| bytes > 0),
+        ptx_target: Some(ptx.target.clone()),
         ptx_sha256: Some(ptx.sha256()),
         ptx_source: Some(ptx.origin.clone()),
     };

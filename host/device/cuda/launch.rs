@@ -50,6 +50,7 @@ pub(super) struct Resolved {
     function: CUfunction,
     grid: u32,
     block: [u32; 2],
+    cluster: u32,
     shared_bytes: u32,
     parameters: Vec<Parameters>,
 }
@@ -142,6 +143,7 @@ impl CudaDevice {
             function: function.to_raw(),
             grid: launch.grid,
             block: launch.block,
+            cluster: launch.cluster,
             shared_bytes: launch.shared_bytes,
             parameters,
         })
@@ -228,6 +230,23 @@ impl CudaDevice {
                 Parameters::TensorMap(words) => words.as_ptr().cast_mut().cast(),
             })
             .collect();
+        if launch.cluster > 1 {
+            // SAFETY: as below; the entry reads the size of its cluster.
+            return unsafe {
+                driver::launch_in_clusters(
+                    launch.function,
+                    [launch.grid, launch.cluster],
+                    launch.block,
+                    launch.shared_bytes,
+                    self.stream.as_inner(),
+                    &mut pointers,
+                )
+            }
+            .map_err(|reason| DeviceError::Call {
+                call: "cuLaunchKernelEx",
+                reason,
+            });
+        }
         // Through cust's FFI, because `Stream::launch` takes a `Function` that borrows the module.
         // SAFETY: the parameters are those of the entry's signature (`gpu-kernels` and the
         // registry are kept in step by the tests over every kernel), each in as
@@ -282,6 +301,7 @@ impl CudaDevice {
             function,
             grid,
             block: [block, 1],
+            cluster: 1,
             shared_bytes: 0,
             parameters: parameters.to_vec(),
         })

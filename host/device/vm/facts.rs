@@ -61,6 +61,7 @@ pub fn describe(target: Target) -> DeviceInfo {
         threads_per_unit: Some(2048),
         shared_bytes_per_block: Some(shared_kib << 10),
         ptx_sha256: None,
+        ptx_target: Some(target.name().to_owned()),
         ptx_source: None,
     }
 }

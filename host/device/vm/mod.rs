@@ -66,6 +66,7 @@ impl VmDevice {
         Ok(VmDevice {
             info: DeviceInfo {
                 ptx_sha256: Some(ptx.sha256()),
+                ptx_target: Some(ptx.target),
                 ptx_source: Some(ptx.origin),
                 ..info
             },
@@ -110,7 +111,7 @@ impl VmDevice {
                 entry: shape.entry.to_owned(),
                 grid: [shape.grid, 1, 1],
                 block: [shape.block[0], shape.block[1], 1],
-                cluster: None,
+                cluster: (shape.cluster > 1).then_some([shape.cluster, 1, 1]),
                 shared_bytes: shape.shared_bytes,
                 args: self.arguments(shape, operands, scratch)?,
             };

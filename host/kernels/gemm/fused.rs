@@ -215,6 +215,7 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         entry: tile.entry,
         grid: stream::grid(tile.grid(&case))?,
         block: [shape.threads(), 1],
+        cluster: 1,
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: 0,
         arguments: vec![

@@ -103,6 +103,7 @@ impl Layout {
                 entry,
                 grid: stream::grid(blocks.min(u64::from(info.units) * COPY_BLOCKS))?,
                 block: [SUPPORT_BLOCK, 1],
+                cluster: 1,
                 shared_bytes: 0,
                 scratch_bytes: self.scratch_bytes,
                 arguments: vec![

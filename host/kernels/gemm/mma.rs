@@ -42,6 +42,7 @@ pub(super) fn launch(problem: &Problem) -> Result<Launch, String> {
         entry: entry(n, k),
         grid: stream::grid(tiles(problem))?,
         block: [MMA.threads(), 1],
+        cluster: 1,
         shared_bytes: MMA.shared_bytes(),
         scratch_bytes: 0,
         arguments: vec![

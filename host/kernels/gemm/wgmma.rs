@@ -103,6 +103,7 @@ pub fn bf16(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
         entry: tile.entry,
         grid: stream::grid(tile.grid(&case))?,
         block: [shape.threads(), 1],
+        cluster: 1,
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: layout.scratch_bytes,
         arguments: arguments(
@@ -130,6 +131,7 @@ pub fn tf32(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
         entry: tile.entry,
         grid: stream::grid(tile.grid(&case))?,
         block: [shape.threads(), 1],
+        cluster: 1,
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: layout.scratch_bytes,
         arguments: arguments(

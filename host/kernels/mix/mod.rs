@@ -141,6 +141,7 @@ impl Kernel for Mix {
             entry: "mix_ring",
             grid: share.grid,
             block: [STREAM_BLOCK, 1],
+            cluster: 1,
             shared_bytes: MIX_RING_SHARED_BYTES,
             scratch_bytes: 0,
             arguments,

@@ -1,7 +1,7 @@
 //! Batches of small products: which team of threads computes a whole one, or a tile of one.
 
 use super::Products;
-use super::tiles::{BYTES_PER_CYCLE, EXPOSED, FMAS_PER_CYCLE, START_CYCLES, resident};
+use super::tiles::{FMAS_PER_CYCLE, resident};
 use crate::device::DeviceInfo;
 use gpu_kernels::params::{PRODUCT_16, PRODUCT_32, PRODUCT_64, ProductShape};
 
@@ -53,6 +53,12 @@ pub struct Choice {
     pub cycles: f64,
 }
 
+/// Bytes that a multiprocessor's share of the memory system moves in a cycle.
+const BYTES_PER_CYCLE: f64 = 18.0;
+/// Cycles until the operands have arrived, and from the last FMA to the last store.
+const START_CYCLES: f64 = 4000.0;
+/// Part of these, and of the time for C, that blocks on one multiprocessor don't hide for each other.
+const EXPOSED: f64 = 0.35;
 /// Part of a team's speed that is left where k is deeper than its shared memory: on an H200 its 36
 /// TFLOP/s at N = 128 are 0.89 of what the tiles reach.
 const IN_PARTS: f64 = 0.75;
@@ -92,8 +98,8 @@ pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
     })
 }
 
-/// Cycles until the last multiprocessor is done, by the model of the tiles: only the two together
-/// decide.
+/// Cycles until the last multiprocessor is done, by a model like that of the tiles: only the two
+/// together decide.
 fn cycles(
     shape: ProductShape,
     efficiency: f64,

@@ -9,9 +9,8 @@ use gpu_kernels::params::{ProductShape, REGISTER_DEPTH, REGISTER_TILE, TILED_TIL
 ///
 /// `naive` multiplies nothing but elements of the matrices. The others fill their tiles up with
 /// zeros and multiply them too. `naive` and `tiled` start their sums from C; the others start from
-/// 0 and add C at the end, one FLOP an element, and where blocks share a tile, its partial sums are
-/// stored and added up with one FLOP an element each. Teams add 0 to C before and to the
-/// sums behind the product.
+/// 0 and add C at the end, one FLOP an element. Where blocks share a tile, 0 is added to each of its
+/// parts, and the parts are added up. Teams add 0 to C before and to the sums behind the product.
 pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
     let products = Products::of(problem, true);
     let (batch, [m, n, k]) = (products.batch, products.sides);
@@ -27,7 +26,7 @@ pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
             let depth = k.div_ceil(shape.k.into());
             return Surplus {
                 padding: padding([shape.m, shape.n, shape.k]),
-                overhead: batch * m * n + 2 * area * choice.partial_sums(depth),
+                overhead: batch * m * n + area * choice.additions(depth),
                 // Adding to elements outside C, before it is decided what is stored.
                 avoidable: batch * (covered - m * n),
             };

@@ -16,9 +16,11 @@ pub struct Tile {
     aligned: (&'static str, TileShape),
     /// Entry and shape for any n and any address.
     any: (&'static str, TileShape),
-    /// Part of the FMA peak that it reaches when every multiprocessor is full; with half the
-    /// blocks, which hide less of each other's latencies, it is less by the root of two.
+    /// Part of the FMA peak that it reaches when every multiprocessor is full.
     efficiency: f64,
+    /// How much less it is with fewer blocks, which hide less of each other's latencies: the part of
+    /// the blocks to this power.
+    fill: f64,
 }
 
 /// The pipelined kernels, the one for the largest products first.
@@ -26,44 +28,58 @@ pub const TILES: [Tile; 5] = [
     Tile {
         aligned: ("sgemm_wide", WIDE),
         any: ("sgemm_wide_any", WIDE_ANY),
-        efficiency: 0.81,
+        efficiency: 0.90,
+        fill: 1.0,
     },
     Tile {
         aligned: ("sgemm_flat", FLAT),
         any: ("sgemm_flat_any", FLAT),
-        efficiency: 0.73,
+        efficiency: 0.72,
+        fill: 0.33,
     },
     Tile {
         aligned: ("sgemm_square", SQUARE),
         any: ("sgemm_square_any", SQUARE),
-        efficiency: 0.62,
+        efficiency: 0.64,
+        fill: 0.19,
     },
     Tile {
         aligned: ("sgemm_narrow", NARROW),
         any: ("sgemm_narrow_any", NARROW),
-        efficiency: 0.68,
+        efficiency: 0.655,
+        fill: 0.38,
     },
     Tile {
         aligned: ("sgemm_small", SMALL),
         any: ("sgemm_small_any", SMALL),
         efficiency: 0.50,
+        fill: 0.26,
     },
 ];
 
 /// FMAs of a multiprocessor in a cycle.
 pub const FMAS_PER_CYCLE: f64 = 128.0;
 /// Bytes that a multiprocessor's share of the memory system moves in a cycle.
-pub const BYTES_PER_CYCLE: f64 = 18.0;
+const BYTES_PER_CYCLE: f64 = 22.0;
 /// Cycles until the first k tile has arrived, and from the last FMA to the last store.
-pub const START_CYCLES: f64 = 4000.0;
-/// Cycles that a cut tile waits for its parts to become visible.
-const GATHER_CYCLES: f64 = 5000.0;
-/// Cycles that it takes longer for each part.
-const PART_CYCLES: f64 = 700.0;
-/// Part of the time for C that blocks on one multiprocessor don't hide for each other.
-pub const EXPOSED: f64 = 0.5;
+const START_CYCLES: f64 = 11_700.0;
+/// Cycles more for each block that starts on a multiprocessor beside others.
+const BLOCK_CYCLES: f64 = 640.0;
+/// Part of the start and of the time for C that blocks on one multiprocessor don't hide for each
+/// other.
+const EXPOSED: f64 = 0.2;
+/// Cycles of a level of the tree that adds up the parts of a tile.
+const LEVEL_CYCLES: f64 = 3800.0;
+/// Cycles that a cluster takes to add up parts, and more for each of them.
+const TOGETHER_CYCLES: f64 = 1800.0;
+const PART_CYCLES: f64 = 590.0;
 /// Most parts that a tile is cut into on purpose.
 const MOST_PARTS: u64 = 16;
+/// Blocks of a cluster that compute a tile together. Eight is the most that every device takes.
+const TOGETHER: [u64; 3] = [2, 4, 8];
+/// Part of the multiprocessors on which clusters of more than two find one each for all of their blocks:
+/// a cluster lies within one of the groups that the device's multiprocessors come in.
+const GROUPED: f64 = 0.8;
 
 /// How the product is shared out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,8 +94,10 @@ pub struct Choice {
     pub waves: u64,
     /// k tiles of each block's share of the rest.
     pub share: u64,
-    /// Blocks that take one k tile more.
+    /// Blocks, of the grid or of a cluster, that take one k tile more.
     pub extra: u64,
+    /// Blocks of a cluster, which compute a tile together and share its k tiles; 1 for none.
+    pub cluster: u32,
     /// Cycles, by the model.
     pub cycles: f64,
 }
@@ -87,7 +105,7 @@ pub struct Choice {
 impl Choice {
     /// Scratch memory: the counters, and two partial sums a block if tiles are cut.
     pub fn scratch_bytes(&self) -> u64 {
-        if self.share == 0 && self.extra == 0 {
+        if self.cluster > 1 || self.share == 0 && self.extra == 0 {
             return 0;
         }
         let tile = u64::from(self.shape.m) * u64::from(self.shape.n);
@@ -96,9 +114,21 @@ impl Choice {
 }
 
 impl Choice {
-    /// Partial sums of tiles that are left in the scratch memory, each to be stored and added up:
-    /// those of every tile that more than one block shares.
-    pub fn partial_sums(&self, depth: u64) -> u64 {
+    /// Dynamic shared memory of a block.
+    pub fn shared_bytes(&self) -> u32 {
+        match self.cluster {
+            1 => self.shape.shared_bytes(),
+            _ => self.shape.shared_bytes_together(),
+        }
+    }
+
+    /// Additions of whole tiles that sharing tiles costs: 0 to each part of a tile that several
+    /// blocks share, and the parts to one another.
+    pub fn additions(&self, depth: u64) -> u64 {
+        if self.cluster > 1 {
+            let parts = u64::from(self.cluster);
+            return self.grid / parts * (2 * parts - 1);
+        }
         let rest = self.grid * self.share + self.extra;
         let long = self.extra * (self.share + 1);
         let block_of = |k_tile: u64| match k_tile < long {
@@ -108,6 +138,7 @@ impl Choice {
         (0..rest / depth)
             .map(|tile| 1 + block_of(tile * depth + depth - 1) - block_of(tile * depth))
             .filter(|&parts| parts > 1)
+            .map(|parts| 2 * parts - 1)
             .sum()
     }
 }
@@ -127,6 +158,7 @@ struct Case<'a> {
     units: u64,
     /// Blocks that a multiprocessor holds.
     per_unit: u64,
+    clusters: bool,
 }
 
 impl<'a> Case<'a> {
@@ -149,6 +181,7 @@ impl<'a> Case<'a> {
             products,
             units: u64::from(info.units),
             per_unit: u64::from(per_unit),
+            clusters: info.has_clusters(),
         })
     }
 
@@ -186,13 +219,53 @@ impl<'a> Case<'a> {
             .into_iter()
             .chain(parts)
             .filter(|&(grid, _, rest)| {
-                2 * grid <= u64::from(SCRATCH_COUNTERS) && rest <= u64::from(u32::MAX)
+                grid <= u64::from(SCRATCH_COUNTERS) && rest <= u64::from(u32::MAX)
             })
             .map(|(grid, waves, rest)| self.choice(grid, waves, rest))
     }
 
+    /// Each tile by a cluster, no more blocks than run at a time.
+    fn together(&self) -> impl Iterator<Item = Choice> {
+        let (tiles, depth) = (self.tiles(), self.depth());
+        let most = self.units * self.per_unit;
+        let fits = move |&parts: &u64| {
+            self.clusters && parts <= depth && tiles.saturating_mul(parts) <= most
+        };
+        TOGETHER.into_iter().filter(fits).map(move |parts| {
+            let grid = tiles * parts;
+            let mut blocks = grid.div_ceil(self.units);
+            if parts > 2 && blocks == 1 && grid as f64 > GROUPED * self.units as f64 {
+                blocks = 2;
+            }
+            let cycles = self.cycles(blocks, depth.div_ceil(parts), 1);
+            Choice {
+                entry: self.entry,
+                shape: self.shape,
+                grid,
+                waves: 0,
+                share: depth / parts,
+                extra: depth % parts,
+                cluster: parts as u32,
+                cycles: cycles + TOGETHER_CYCLES + PART_CYCLES * parts as f64,
+            }
+        })
+    }
+
     fn choice(&self, grid: u64, waves: u64, rest: u64) -> Choice {
         let (share, extra) = (rest / grid, rest % grid);
+        let (blocks, depth) = (grid.div_ceil(self.units), self.depth());
+        let k_tiles = waves * depth + rest.div_ceil(grid);
+        let mut cycles = self.cycles(blocks, k_tiles, waves + u64::from(rest > 0));
+        if rest > 0 && !rest.is_multiple_of(grid * depth) {
+            // Every share boundary inside a tile makes one part more; parts are written and
+            // read once.
+            let parts = grid + (rest / depth).min(grid);
+            let of_a_tile = (grid * depth).div_ceil(rest).max(2);
+            let levels = f64::from(of_a_tile.next_power_of_two().ilog2());
+            let area = f64::from(self.shape.m) * f64::from(self.shape.n);
+            cycles += LEVEL_CYCLES * levels;
+            cycles += 8.0 * area * parts as f64 / (BYTES_PER_CYCLE * self.units as f64);
+        }
         Choice {
             entry: self.entry,
             shape: self.shape,
@@ -200,37 +273,25 @@ impl<'a> Case<'a> {
             waves,
             share,
             extra,
-            cycles: self.cycles(grid, waves, rest),
+            cluster: 1,
+            cycles,
         }
     }
 
-    /// Cycles until the last multiprocessor is done.
-    fn cycles(&self, grid: u64, waves: u64, rest: u64) -> f64 {
+    /// Cycles of the multiprocessor with the most blocks, `blocks`, each of which multiplies `k_tiles`
+    /// in `tiles` tiles or parts of some, if it adds up none.
+    fn cycles(&self, blocks: u64, k_tiles: u64, tiles: u64) -> f64 {
         let shape = self.shape;
         let area = f64::from(shape.m) * f64::from(shape.n);
         let k_tile = area * f64::from(shape.k) / FMAS_PER_CYCLE;
-        // Blocks of the fullest multiprocessor, and how many of them at a time.
-        let blocks = grid.div_ceil(self.units);
-        let resident = blocks.min(self.per_unit);
-        let fill = resident as f64 / self.per_unit as f64;
-        let efficiency = self.tile.efficiency * fill.sqrt();
-        let k_tiles = waves * self.depth() + rest.div_ceil(grid);
+        let resident = blocks.min(self.per_unit) as f64;
+        let fill = resident / self.per_unit as f64;
+        let efficiency = self.tile.efficiency * fill.powf(self.tile.fill);
         let multiply = (blocks * k_tiles) as f64 * k_tile / efficiency;
-
-        let rounds = (blocks.div_ceil(self.per_unit) * (waves + u64::from(rest > 0))) as f64;
-        let bandwidth = BYTES_PER_CYCLE * self.units as f64;
-        let c_bytes = self.products.c_bytes();
+        let rounds = (blocks.div_ceil(self.per_unit) * tiles) as f64;
+        let c = self.products.c_bytes() / (BYTES_PER_CYCLE * self.units as f64);
         let exposed = if self.per_unit > 1 { EXPOSED } else { 1.0 };
-        let mut cycles = multiply + exposed * (START_CYCLES * rounds + c_bytes / bandwidth);
-        if rest > 0 && !rest.is_multiple_of(grid * self.depth()) {
-            // Every share boundary inside a tile makes one part more; parts are written and
-            // read once.
-            let parts = grid + (rest / self.depth()).min(grid);
-            let of_a_tile = (grid * self.depth()) as f64 / rest as f64;
-            cycles += GATHER_CYCLES + PART_CYCLES * of_a_tile;
-            cycles += 8.0 * area * parts as f64 / bandwidth;
-        }
-        cycles
+        multiply + exposed * (START_CYCLES * rounds + c) + BLOCK_CYCLES * resident
     }
 }
 
@@ -240,7 +301,7 @@ pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
         .iter()
         .filter_map(|tile| Case::new(tile, products, info))
         .flat_map(|case| {
-            let shared: Vec<Choice> = case.shared().collect();
+            let shared: Vec<Choice> = case.shared().chain(case.together()).collect();
             shared.into_iter().chain([case.whole()])
         })
         .min_by(|a, b| a.cycles.total_cmp(&b.cycles))
@@ -274,6 +335,7 @@ pub(super) mod tests {
             threads_per_unit: Some(2048),
             shared_bytes_per_block: Some(227 * 1024),
             ptx_sha256: None,
+            ptx_target: Some("sm_90a".to_owned()),
             ptx_source: None,
         }
     }
@@ -289,6 +351,10 @@ pub(super) mod tests {
 
     /// All k tiles that a choice hands out.
     fn handed_out(choice: &Choice, depth: u64) -> u64 {
+        let cluster = u64::from(choice.cluster);
+        if cluster > 1 {
+            return choice.grid / cluster * (cluster * choice.share + choice.extra);
+        }
         choice.grid * (choice.waves * depth + choice.share) + choice.extra
     }
 
@@ -310,7 +376,7 @@ pub(super) mod tests {
                     ..one(sides)
                 };
                 let case = Case::new(tile, products, &h200()).unwrap();
-                for choice in case.shared().chain([case.whole()]) {
+                for choice in case.shared().chain(case.together()).chain([case.whole()]) {
                     assert_eq!(
                         handed_out(&choice, case.depth()),
                         case.tiles() * case.depth(),
@@ -324,14 +390,18 @@ pub(super) mod tests {
     #[test]
     fn the_choices_are_those_that_were_fastest() {
         let entry = |m, n, k| choose(one([m, n, k]), &h200()).unwrap().entry;
-        assert_eq!(entry(256, 256, 256), "sgemm_small");
-        assert_eq!(entry(512, 512, 512), "sgemm_small");
+        assert_eq!(entry(256, 256, 256), "sgemm_square");
+        assert_eq!(entry(512, 512, 512), "sgemm_square");
         assert_eq!(entry(1536, 1536, 1536), "sgemm_wide");
         assert_eq!(entry(4096, 4096, 4096), "sgemm_wide");
         assert_eq!(entry(4097, 4097, 4097), "sgemm_wide_any");
         assert_eq!(entry(8192, 8192, 64), "sgemm_flat");
-        assert_eq!(entry(4096, 64, 4096), "sgemm_narrow");
-        assert_eq!(entry(64, 8192, 512), "sgemm_square");
+        assert_eq!(entry(4096, 64, 4096), "sgemm_square");
+        assert_eq!(entry(64, 8192, 512), "sgemm_flat");
+        let together = |m, n, k| choose(one([m, n, k]), &h200()).unwrap().cluster;
+        assert_eq!(together(512, 512, 512), 4);
+        assert_eq!(together(4096, 64, 4096), 8);
+        assert_eq!(together(4096, 4096, 4096), 1);
         // One wave of whole tiles that fills the card leaves nothing to share.
         let choice = choose(one([2048; 3]), &h200()).unwrap();
         assert_eq!(

@@ -18,13 +18,15 @@
 //! |---|---|
 //! | `copy` | from global memory to a stage in shared memory |
 //! | `fragment` | from a stage to registers, and the outer product |
-//! | `output` | C: read, add, store; partial sums in the scratch memory |
+//! | `output` | C: read, add, store |
+//! | `parts` | the parts of a tile that several blocks share, added up |
 //! | `segment` | a range of k tiles of one tile of C |
 //! | `schedule` | which ranges fall to a block |
 
 mod copy;
 mod fragment;
 mod output;
+mod parts;
 mod schedule;
 mod segment;
 

@@ -1,4 +1,4 @@
-//! C: read, add, store; partial sums in the scratch memory.
+//! C: read, add, store.
 
 use super::fragment::{column, first_element, row};
 use super::{Corner, Operands, Shape};
@@ -74,8 +74,11 @@ impl<S: Shape, const VEC: u32> Output<S, VEC> {
     }
 
     /// Reads vector (`i`, `j`); zeros stand for what lies outside.
+    ///
+    /// # Safety
+    /// C is readable, and no other thread writes the vector meanwhile.
     #[inline(always)]
-    unsafe fn read(&self, i: usize, j: usize) -> Vec4 {
+    pub unsafe fn read(&self, i: usize, j: usize) -> Vec4 {
         let (address, count) = self.vector(i, j);
         let mut v = [0f32; 4];
         // SAFETY: `count` elements lie inside C; with VEC = 4 rows are 16-byte aligned.
@@ -98,8 +101,11 @@ impl<S: Shape, const VEC: u32> Output<S, VEC> {
     }
 
     /// Writes what of vector (`i`, `j`) lies inside.
+    ///
+    /// # Safety
+    /// C is writable, and no other thread accesses the vector meanwhile.
     #[inline(always)]
-    unsafe fn write(&self, i: usize, j: usize, v: Vec4) {
+    pub unsafe fn write(&self, i: usize, j: usize, v: Vec4) {
         let (address, count) = self.vector(i, j);
         // SAFETY: as in `read`; each element of C is one thread's.
         unsafe {
@@ -157,58 +163,5 @@ impl<S: Shape, const VEC: u32> Output<S, VEC> {
             }
             first += ROWS_TOGETHER;
         }
-    }
-}
-
-/// Address of the `v`-th vector of this thread in a partial sum: the vectors of a block's
-/// threads lie side by side.
-#[inline(always)]
-fn partial_vector<S: Shape>(slot: *mut f32, v: usize) -> *mut f32 {
-    let t = thread::thread_idx_x() as usize;
-    slot.wrapping_add((v * S::TILE.threads() as usize + t) * 4)
-}
-
-/// Stores `sums` as a partial sum.
-///
-/// What is stored is `sums + 0`: stored as they are, four sums would have to lie in four
-/// neighbouring registers, and with them in the register bank of the operands that they are
-/// multiplied from, which costs the main loop an eighth of its speed.
-///
-/// # Safety
-/// `slot` holds a tile, 16-byte aligned, that only this block writes.
-#[inline(always)]
-pub unsafe fn store_partial<S: Shape, const TM: usize, const TN: usize>(
-    slot: *mut f32,
-    sums: &[[f32; TN]; TM],
-) {
-    let mut v = 0;
-    while v < TM * TN / 4 {
-        let (i, j) = (v / (TN / 4), v % (TN / 4) * 4);
-        // SAFETY: as the caller vouches.
-        unsafe { store_v4(partial_vector::<S>(slot, v), core::array::from_fn(|e| sums[i][j + e] + 0.0)) }
-        v += 1;
-    }
-}
-
-/// Adds a partial sum to `sums`.
-///
-/// # Safety
-/// `slot` holds a tile that [`store_partial`] wrote, and the write is visible to this block.
-#[inline(always)]
-pub unsafe fn add_partial<S: Shape, const TM: usize, const TN: usize>(
-    slot: *mut f32,
-    sums: &mut [[f32; TN]; TM],
-) {
-    let mut v = 0;
-    while v < TM * TN / 4 {
-        let (i, j) = (v / (TN / 4), v % (TN / 4) * 4);
-        // SAFETY: as the caller vouches.
-        let part = unsafe { load_v4(partial_vector::<S>(slot, v)) };
-        let mut e = 0;
-        while e < 4 {
-            sums[i][j + e] += part[e];
-            e += 1;
-        }
-        v += 1;
     }
 }

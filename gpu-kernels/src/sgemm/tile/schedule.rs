@@ -4,14 +4,15 @@
 //! less than two tiles a block, is one long row of k tiles that is cut into equal shares
 //! (stream-K: M. Osama et al., PPoPP 2023), so that no multiprocessor idles in a last wave.
 //!
-//! A tile that is cut leaves its partial sums in the scratch memory. The block that finishes
-//! last adds them up, always in the order of k: the result does not depend on who was last,
-//! and no block ever waits for another.
+//!
+//! Or every tile is cut into as many parts as a cluster has blocks. How parts are added up says
+//! [`super::parts`].
 
-use super::{Corner, Operands, Shape, output, segment};
+use super::{Corner, Operands, Shape, output, parts, segment};
 use crate::gpu::thread;
 use crate::params::{RASTER_ROWS, SCRATCH_COUNTERS};
-use crate::ptx::{device_wide, shared};
+#[cfg(sm_90a)]
+use crate::ptx::cluster;
 
 /// Largest k at which C is asked for before the product: its way through the L2 is then not much
 /// longer than the product takes, and the tile ends without a trip to the memory.
@@ -22,9 +23,9 @@ const PREFETCH_MOST_K: u32 = 512;
 pub struct Schedule {
     /// Whole tiles of each block.
     pub waves: u32,
-    /// k tiles of each block's share of the rest.
+    /// k tiles of each block's share of the rest, or of the tile that its cluster computes.
     pub share: u32,
-    /// Blocks that take one k tile more.
+    /// Blocks, of the grid or of a cluster, that take one k tile more.
     pub extra: u32,
     /// [`SCRATCH_COUNTERS`] counters, all 0, and behind them two partial sums a block.
     pub scratch: *mut u32,
@@ -47,11 +48,44 @@ impl Schedule {
         if k_tile < long { k_tile / (self.share + 1) } else { self.extra + (k_tile - long) / self.share }
     }
 
-    /// The partial sum that a block leaves of a tile that it begins, or that it ends.
+    /// The counter of the node that joins the parts from `block` on with those before. A block begins
+    /// all tiles of its share but one, so it is no other node's.
     #[inline(always)]
-    fn slot<S: Shape>(&self, block: u32, begins: bool) -> *mut f32 {
+    pub fn counter(&self, block: u32) -> *mut u32 {
+        self.scratch.wrapping_add(block as usize)
+    }
+
+    /// Where the sums of a tile's parts from that of `block` on are left; a block `begins` all
+    /// tiles of its share but one.
+    #[inline(always)]
+    pub fn slot<S: Shape>(&self, block: u32, begins: bool) -> *mut f32 {
         let partials = self.scratch.wrapping_add(SCRATCH_COUNTERS as usize).cast::<f32>();
         partials.wrapping_add((2 * block + begins as u32) as usize * (S::TILE.m * S::TILE.n) as usize)
+    }
+}
+
+/// The blocks that compute a tile together, if the launch has clusters.
+struct Together {
+    /// How many: 1 without clusters.
+    blocks: u32,
+    /// Which of them this is.
+    rank: u32,
+    /// The cluster, counted through the grid: its tile.
+    cluster: u32,
+}
+
+impl Together {
+    #[inline(always)]
+    fn new() -> Self {
+        #[cfg(sm_90a)]
+        let together = Together {
+            blocks: cluster::size(),
+            rank: cluster::rank(),
+            cluster: cluster::index(),
+        };
+        #[cfg(not(sm_90a))]
+        let together = Together { blocks: 1, rank: 0, cluster: 0 };
+        together
     }
 }
 
@@ -93,14 +127,20 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     let depth = operands.k.div_ceil(S::TILE.k);
     // SAFETY: k >= 1. Keeps the division below from carrying a panic.
     unsafe { core::hint::assert_unchecked(depth != 0) };
+    let together = Together::new();
+    // A share of the rest, or of the tile of the cluster.
+    let sharer = if together.blocks > 1 { together.rank } else { block };
     let mut wave = 0;
-    let mut position = schedule.start(block);
-    let end = schedule.start(block + 1);
+    let mut position = schedule.start(sharer);
+    let end = schedule.start(sharer + 1);
     loop {
         let (tile, first, last);
         if wave < schedule.waves {
             (tile, first, last) = (wave * blocks + block, 0, depth);
             wave += 1;
+        } else if position < end && together.blocks > 1 {
+            (tile, first, last) = (together.cluster, position, end);
+            position = end;
         } else if position < end {
             let rest = position / depth;
             first = position % depth;
@@ -116,60 +156,22 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         // memory and the next. Tiles that are whole are this block's alone.
         unsafe {
             thread::sync_threads();
-            let prefetches = operands.k <= PREFETCH_MOST_K && last - first == depth;
-            let sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last, prefetches);
+            let prefetches = first == 0 && last * S::TILE.k <= PREFETCH_MOST_K;
+            let mut sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last, prefetches);
             let output = output::Output::<S, VEC>::new(operands, corner);
-            if first == 0 && last == depth {
+            if together.blocks > 1 {
+                #[cfg(sm_90a)]
+                parts::combine::<S, TM, TN, VEC>(&mut sums, &output);
+            } else if first == 0 && last == depth {
                 output.add(&sums);
             } else {
                 let rest = tile - schedule.waves * blocks;
-                gather::<S, TM, TN, VEC>(&schedule, rest, first == 0, depth, &sums, output);
+                let from = schedule.block_of(rest * depth);
+                let parts = schedule.block_of(rest * depth + depth - 1) - from + 1;
+                if parts::gather::<S, TM, TN>(&schedule, from, parts, &mut sums) {
+                    output.add(&sums);
+                }
             }
         }
-    }
-}
-
-/// Leaves this block's part of tile `rest` (counted behind the whole ones) in the scratch
-/// memory; the last of the blocks that share the tile adds up all parts and adds them to C.
-#[inline(always)]
-unsafe fn gather<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
-    schedule: &Schedule,
-    rest: u32,
-    begins: bool,
-    depth: u32,
-    sums: &[[f32; TN]; TM],
-    output: output::Output<S, VEC>,
-) {
-    let from = schedule.block_of(rest * depth);
-    let to = schedule.block_of(rest * depth + depth - 1);
-    let counter = schedule.scratch.wrapping_add(rest as usize);
-    let flag = shared::dynamic_base();
-    // SAFETY: a block begins at most one cut tile and ends at most one, so its two slots are
-    // written once a launch; the fences order parts and counter; the barriers order the flag,
-    // which lies in a stage that is no longer used.
-    unsafe {
-        output::store_partial::<S, TM, TN>(schedule.slot::<S>(thread::block_idx_x(), begins), sums);
-        thread::sync_threads();
-        if thread::thread_idx_x() == 0 {
-            device_wide::fence();
-            let before = device_wide::fetch_add(counter, 1);
-            device_wide::fence();
-            shared::store_u32(flag, before);
-        }
-        thread::sync_threads();
-        if shared::load_u32(flag) != to - from {
-            return;
-        }
-        if thread::thread_idx_x() == 0 {
-            // All have come: ready for the next launch.
-            *counter = 0;
-        }
-        let mut total = [[0.0; TN]; TM];
-        let mut block = from;
-        while block <= to {
-            output::add_partial::<S, TM, TN>(schedule.slot::<S>(block, block == from), &mut total);
-            block += 1;
-        }
-        output.add(&total);
     }
 }

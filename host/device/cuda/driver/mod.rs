@@ -157,6 +157,90 @@ pub unsafe fn allow_shared_bytes(function: *mut c_void, bytes: u32) -> Result<()
     done(unsafe { set(function, MAX_DYNAMIC_SHARED_BYTES, bytes as c_int) })
 }
 
+/// An attribute of a launch (`CUlaunchAttribute`).
+#[repr(C)]
+struct LaunchAttribute {
+    id: c_int,
+    padding: [u8; 4],
+    value: [c_uint; 16],
+}
+
+/// A launch (`CUlaunchConfig`).
+#[repr(C)]
+struct LaunchConfig {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared_bytes: c_uint,
+    stream: cust::sys::CUstream,
+    attributes: *const LaunchAttribute,
+    count: c_uint,
+}
+
+/// Puts a launch on a stream whose blocks run in clusters, spread over the multiprocessors as their
+/// load allows: by the default the blocks of a cluster share some, while others stand idle.
+///
+/// # Errors
+/// The driver's error.
+///
+/// # Safety
+/// As for `cuLaunchKernel`: `parameters` point to the parameters of the function, which is one of a
+/// module of the current context; the stream is alive. The grid is a multiple of the cluster.
+pub unsafe fn launch_in_clusters(
+    function: cust::sys::CUfunction,
+    [grid, cluster]: [u32; 2],
+    [x, y]: [u32; 2],
+    shared_bytes: u32,
+    stream: cust::sys::CUstream,
+    parameters: &mut [*mut c_void],
+) -> Result<(), String> {
+    type LaunchEx = unsafe extern "C" fn(
+        *const LaunchConfig,
+        cust::sys::CUfunction,
+        *mut *mut c_void,
+        *mut *mut c_void,
+    ) -> Code;
+    /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`
+    const CLUSTER_DIMENSION: c_int = 4;
+    /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE`
+    const SCHEDULING_POLICY: c_int = 5;
+    /// `CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING`
+    const LOAD_BALANCING: c_uint = 2;
+    // SAFETY: the type of cuLaunchKernelEx.
+    let Some(launch): Option<LaunchEx> = (unsafe { symbol(c"cuLaunchKernelEx") }) else {
+        return Err("the driver has no cuLaunchKernelEx: clusters need 520 or later".to_owned());
+    };
+    let attribute = |id, first: &[c_uint]| {
+        let mut value = [0; 16];
+        value[..first.len()].copy_from_slice(first);
+        LaunchAttribute {
+            id,
+            padding: [0; 4],
+            value,
+        }
+    };
+    let attributes = [
+        attribute(CLUSTER_DIMENSION, &[cluster, 1, 1]),
+        attribute(SCHEDULING_POLICY, &[LOAD_BALANCING]),
+    ];
+    let config = LaunchConfig {
+        grid: [grid, 1, 1],
+        block: [x, y, 1],
+        shared_bytes,
+        stream,
+        attributes: attributes.as_ptr(),
+        count: attributes.len() as c_uint,
+    };
+    // SAFETY: the caller vouches for function, parameters and stream; the attributes outlive the call.
+    done(unsafe {
+        launch(
+            &config,
+            function,
+            parameters.as_mut_ptr(),
+            std::ptr::null_mut(),
+        )
+    })
+}
+
 /// Puts a copy within the memory of the device on a stream.
 ///
 /// # Errors

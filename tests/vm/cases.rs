@@ -248,7 +248,13 @@ pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
         let deep = deep.into_iter().map(|size| (size, BATCH));
         let single = products(&all).into_iter().map(|size| (size, 1));
         let sizes: Vec<(Size, u64)> = single.chain(deep).collect();
-        for info in smaller(target) {
+        // Where there are no clusters, the parts of a tile go through memory.
+        let alone = |info: &DeviceInfo| DeviceInfo {
+            ptx_target: None,
+            ..info.clone()
+        };
+        let infos = smaller(target);
+        for info in infos.iter().map(alone).chain(infos.iter().cloned()) {
             for &(size, batch) in &sizes {
                 let mut case = Case {
                     info: info.clone(),

@@ -66,7 +66,6 @@ impl VmDevice {
         Ok(VmDevice {
             info: DeviceInfo {
                 ptx_sha256: Some(ptx.sha256()),
-                ptx_target: Some(ptx.target),
                 ptx_source: Some(ptx.origin),
                 ..info
             },

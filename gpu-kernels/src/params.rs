@@ -92,8 +92,9 @@ pub const REGISTER_SHARED_BYTES: u32 = 2 * REGISTER_DEPTH * REGISTER_TILE * 4;
 /// Threads of a warp.
 pub const WARP: u32 = 32;
 
-/// Rows of tiles of C that are walked together before the next columns.
-pub const RASTER_ROWS: u32 = 8;
+/// Rows of C that are walked together, column by column, before the next ones: about as many as the
+/// columns that all multiprocessors have under way then, for the least that they fetch.
+pub const BAND: u32 = 2048;
 /// Counters at the start of the scratch memory: at least as many as blocks that share tiles.
 pub const SCRATCH_COUNTERS: u32 = 8192;
 
@@ -354,9 +355,6 @@ pub const TENSOR_DEPTH: u32 = 64;
 pub const PANEL_COLUMNS: u32 = 64;
 /// Bytes of 64 rows of a panel.
 pub const PANEL_BYTES: u32 = 64 * 128;
-/// Rows of C that are walked together, column by column, before the next ones: about as many as the
-/// columns that all multiprocessors have under way then, for the least that they fetch.
-pub const TENSOR_BAND: u32 = 2048;
 
 /// Elements of bfloat16 in 16 bytes, of which rows are made that bulk copies take.
 pub const ROW_ELEMENTS: u64 = 8;
@@ -701,6 +699,15 @@ const fn entry(name: &'static str, threads: u32, min_blocks_per_sm: u32, fused: 
     }
 }
 
+/// Describes an entry that computes tiles of a shape, each by the blocks of a cluster, whose number the
+/// launch says.
+const fn together_entry(name: &'static str, shape: TileShape) -> Entry {
+    Entry {
+        only: Some("sm_90a"),
+        ..tile_entry(name, shape)
+    }
+}
+
 /// Describes an entry that computes tiles of a shape.
 const fn tile_entry(name: &'static str, shape: TileShape) -> Entry {
     entry(name, shape.threads(), shape.blocks_per_sm, true)
@@ -795,6 +802,8 @@ pub const ENTRIES: &[Entry] = &[
     entry("saxpy_vector", STREAM_BLOCK, 16, true),
     tile_entry("sgemm_flat", FLAT),
     tile_entry("sgemm_flat_any", FLAT),
+    together_entry("sgemm_flat_together", FLAT),
+    together_entry("sgemm_flat_together_any", FLAT),
     Entry {
         name: "sgemm_naive",
         max_threads: [NAIVE_TILE, NAIVE_TILE, 1],
@@ -805,6 +814,8 @@ pub const ENTRIES: &[Entry] = &[
     },
     tile_entry("sgemm_narrow", NARROW),
     tile_entry("sgemm_narrow_any", NARROW),
+    together_entry("sgemm_narrow_together", NARROW),
+    together_entry("sgemm_narrow_together_any", NARROW),
     product_entry("sgemm_product_16", PRODUCT_16),
     product_entry("sgemm_product_16_any", PRODUCT_16),
     product_entry("sgemm_product_32", PRODUCT_32),
@@ -814,8 +825,12 @@ pub const ENTRIES: &[Entry] = &[
     entry("sgemm_register", REGISTER_BLOCK, 2, true),
     tile_entry("sgemm_small", SMALL),
     tile_entry("sgemm_small_any", SMALL),
+    together_entry("sgemm_small_together", SMALL),
+    together_entry("sgemm_small_together_any", SMALL),
     tile_entry("sgemm_square", SQUARE),
     tile_entry("sgemm_square_any", SQUARE),
+    together_entry("sgemm_square_together", SQUARE),
+    together_entry("sgemm_square_together_any", SQUARE),
     Entry {
         name: "sgemm_tiled",
         max_threads: [TILED_TILE, TILED_TILE, 1],

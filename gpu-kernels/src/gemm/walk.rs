@@ -1,8 +1,8 @@
 //! Which tiles of C fall to a block, in which order.
 
-use crate::params::TENSOR_BAND;
+use crate::params::BAND;
 
-/// A walk over the tiles of every matrix, in bands of [`TENSOR_BAND`] rows column by column, so that
+/// A walk over the tiles of every matrix, in bands of [`BAND`] rows column by column, so that
 /// what runs at the same time shares rows of A and columns of B in the L2.
 #[derive(Clone, Copy)]
 pub struct Walk {
@@ -39,7 +39,7 @@ impl Walk {
         Walk {
             rows,
             columns,
-            group: (TENSOR_BAND / tile[0]).max(1),
+            group: (BAND / tile[0]).max(1),
             total: rows * columns * batch,
             next: first,
             step,

@@ -16,6 +16,8 @@ pub struct Tile {
     aligned: (&'static str, TileShape),
     /// Entry and shape for any n and any address.
     any: (&'static str, TileShape),
+    /// Entries, for either, of clusters that compute a tile together.
+    together: Option<[&'static str; 2]>,
     /// Part of the FMA peak that it reaches when every multiprocessor is full.
     efficiency: f64,
     /// How much less it is with fewer blocks, which hide less of each other's latencies: the part of
@@ -28,30 +30,35 @@ pub const TILES: [Tile; 5] = [
     Tile {
         aligned: ("sgemm_wide", WIDE),
         any: ("sgemm_wide_any", WIDE_ANY),
+        together: None,
         efficiency: 0.85,
         fill: 1.0,
     },
     Tile {
         aligned: ("sgemm_flat", FLAT),
         any: ("sgemm_flat_any", FLAT),
+        together: Some(["sgemm_flat_together", "sgemm_flat_together_any"]),
         efficiency: 0.724,
         fill: 0.334,
     },
     Tile {
         aligned: ("sgemm_square", SQUARE),
         any: ("sgemm_square_any", SQUARE),
+        together: Some(["sgemm_square_together", "sgemm_square_together_any"]),
         efficiency: 0.615,
         fill: 0.189,
     },
     Tile {
         aligned: ("sgemm_narrow", NARROW),
         any: ("sgemm_narrow_any", NARROW),
+        together: Some(["sgemm_narrow_together", "sgemm_narrow_together_any"]),
         efficiency: 0.664,
         fill: 0.384,
     },
     Tile {
         aligned: ("sgemm_small", SMALL),
         any: ("sgemm_small_any", SMALL),
+        together: Some(["sgemm_small_together", "sgemm_small_together_any"]),
         efficiency: 0.488,
         fill: 0.233,
     },
@@ -161,16 +168,17 @@ struct Case<'a> {
     units: u64,
     /// Blocks that a multiprocessor holds.
     per_unit: u64,
-    clusters: bool,
+    /// The entry for clusters, if the device has any.
+    together: Option<&'static str>,
 }
 
 impl<'a> Case<'a> {
     /// `None` if the tile does not fit on the device, or its 32-bit offsets not in the matrices.
     fn new(tile: &'a Tile, products: Products, info: &DeviceInfo) -> Option<Self> {
         let [m, n, k] = products.sides;
-        let (entry, shape) = match products.vectors(n) {
-            true => tile.aligned,
-            false => tile.any,
+        let ((entry, shape), together) = match products.vectors(n) {
+            true => (tile.aligned, tile.together.map(|entries| entries[0])),
+            false => (tile.any, tile.together.map(|entries| entries[1])),
         };
         let per_unit = resident(shape.blocks_per_sm, shape.shared_bytes(), info);
         let offsets = 4 * (u64::from(shape.m) * k).max(u64::from(shape.k) * n);
@@ -184,7 +192,7 @@ impl<'a> Case<'a> {
             products,
             units: u64::from(info.units),
             per_unit: u64::from(per_unit),
-            clusters: info.has_clusters(),
+            together: together.filter(|_| info.has_clusters()),
         })
     }
 
@@ -230,15 +238,16 @@ impl<'a> Case<'a> {
     /// Each tile by a cluster, no more blocks than run at a time.
     fn together(&self) -> impl Iterator<Item = Choice> {
         let (tiles, depth) = (self.tiles(), self.depth());
-        let sizes = TOGETHER.into_iter();
-        let sizes = sizes.filter(move |&parts| self.clusters && parts <= depth);
-        sizes.filter_map(move |parts| {
+        let each = |entry| TOGETHER.map(|parts| (entry, parts));
+        let sizes = self.together.into_iter().flat_map(each);
+        let sizes = sizes.filter(move |&(_, parts)| parts <= depth);
+        sizes.filter_map(move |(entry, parts)| {
             // Clusters of all groups together, with so many blocks on a multiprocessor.
             let clusters = |blocks: u64| self.units * (GROUP * blocks / parts) / GROUP;
             let blocks = (1..=self.per_unit).find(|&blocks| clusters(blocks) >= tiles)?;
             let cycles = self.cycles(blocks, depth.div_ceil(parts), 1);
             Some(Choice {
-                entry: self.entry,
+                entry,
                 shape: self.shape,
                 grid: tiles * parts,
                 waves: 0,
@@ -392,16 +401,16 @@ pub(super) mod tests {
     #[test]
     fn the_choices_are_those_that_were_fastest() {
         let entry = |m, n, k| choose(one([m, n, k]), &h200()).unwrap().entry;
-        assert_eq!(entry(256, 256, 256), "sgemm_square");
-        assert_eq!(entry(512, 512, 512), "sgemm_square");
-        assert_eq!(entry(1000, 1000, 1000), "sgemm_flat");
-        assert_eq!(entry(1024, 1024, 1024), "sgemm_flat");
+        assert_eq!(entry(256, 256, 256), "sgemm_square_together");
+        assert_eq!(entry(512, 512, 512), "sgemm_square_together");
+        assert_eq!(entry(1000, 1000, 1000), "sgemm_flat_together");
+        assert_eq!(entry(1024, 1024, 1024), "sgemm_flat_together");
         assert_eq!(entry(1536, 1536, 1536), "sgemm_wide");
         assert_eq!(entry(4096, 4096, 4096), "sgemm_wide");
         assert_eq!(entry(4097, 4097, 4097), "sgemm_wide_any");
         assert_eq!(entry(8192, 8192, 64), "sgemm_flat");
-        assert_eq!(entry(4096, 64, 4096), "sgemm_square");
-        assert_eq!(entry(64, 8192, 512), "sgemm_flat");
+        assert_eq!(entry(4096, 64, 4096), "sgemm_square_together");
+        assert_eq!(entry(64, 8192, 512), "sgemm_flat_together");
         let together = |m, n, k| choose(one([m, n, k]), &h200()).unwrap().cluster;
         assert_eq!(together(512, 512, 512), 4);
         assert_eq!(together(4096, 64, 4096), 8);

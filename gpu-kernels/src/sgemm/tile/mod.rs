@@ -30,6 +30,8 @@ mod parts;
 mod schedule;
 mod segment;
 
+#[cfg(sm_90a)]
+pub use schedule::run_together;
 pub use schedule::{Schedule, run};
 
 use super::Operands;

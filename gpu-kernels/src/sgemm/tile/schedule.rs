@@ -5,12 +5,12 @@
 //! (stream-K: M. Osama et al., PPoPP 2023), so that no multiprocessor idles in a last wave.
 //!
 //!
-//! Or every tile is cut into as many parts as a cluster has blocks. How parts are added up says
-//! [`super::parts`].
+//! Or each tile is computed by the blocks of a cluster together, each a share of its k tiles
+//! ([`run_together`]). How parts are added up says [`super::parts`].
 
 use super::{Corner, Operands, Shape, output, parts, segment};
 use crate::gpu::thread;
-use crate::params::{RASTER_ROWS, SCRATCH_COUNTERS};
+use crate::params::{BAND, SCRATCH_COUNTERS};
 #[cfg(sm_90a)]
 use crate::ptx::cluster;
 
@@ -64,43 +64,19 @@ impl Schedule {
     }
 }
 
-/// The blocks that compute a tile together, if the launch has clusters.
-struct Together {
-    /// How many: 1 without clusters.
-    blocks: u32,
-    /// Which of them this is.
-    rank: u32,
-    /// The cluster, counted through the grid: its tile.
-    cluster: u32,
-}
-
-impl Together {
-    #[inline(always)]
-    fn new() -> Self {
-        #[cfg(sm_90a)]
-        let together = Together {
-            blocks: cluster::size(),
-            rank: cluster::rank(),
-            cluster: cluster::index(),
-        };
-        #[cfg(not(sm_90a))]
-        let together = Together { blocks: 1, rank: 0, cluster: 0 };
-        together
-    }
-}
-
 /// The product to which tile `index` of the batch belongs, and its corner there: down
-/// [`RASTER_ROWS`] rows of tiles, then one column on, so that the blocks that run together share
-/// rows of A and columns of B in the L2.
+/// the rows of a [`BAND`], then one column on, so that the blocks that run together share rows of A and
+/// columns of B in the L2.
 #[inline(always)]
 fn locate<S: Shape>(operands: Operands, index: u32) -> (Operands, Corner) {
     let (rows, columns) = (operands.m.div_ceil(S::TILE.m), operands.n.div_ceil(S::TILE.n));
-    let (tiles, band) = (rows * columns, RASTER_ROWS * columns);
+    let band_rows = const { BAND / S::TILE.m };
+    let (tiles, band) = (rows * columns, band_rows * columns);
     // SAFETY: m, n >= 1: a launch without tiles has no blocks. Keeps panics out of the PTX.
     unsafe { core::hint::assert_unchecked(tiles != 0 && band != 0) };
     let (product, index) = (index / tiles, index % tiles);
-    let top = index / band * RASTER_ROWS;
-    let height = if rows - top < RASTER_ROWS { rows - top } else { RASTER_ROWS };
+    let top = index / band * band_rows;
+    let height = if rows - top < band_rows { rows - top } else { band_rows };
     // SAFETY: the tile exists, so its band has at least one row.
     unsafe { core::hint::assert_unchecked(height != 0) };
     let inside = index % band;
@@ -127,20 +103,14 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     let depth = operands.k.div_ceil(S::TILE.k);
     // SAFETY: k >= 1. Keeps the division below from carrying a panic.
     unsafe { core::hint::assert_unchecked(depth != 0) };
-    let together = Together::new();
-    // A share of the rest, or of the tile of the cluster.
-    let sharer = if together.blocks > 1 { together.rank } else { block };
     let mut wave = 0;
-    let mut position = schedule.start(sharer);
-    let end = schedule.start(sharer + 1);
+    let mut position = schedule.start(block);
+    let end = schedule.start(block + 1);
     loop {
         let (tile, first, last);
         if wave < schedule.waves {
             (tile, first, last) = (wave * blocks + block, 0, depth);
             wave += 1;
-        } else if position < end && together.blocks > 1 {
-            (tile, first, last) = (together.cluster, position, end);
-            position = end;
         } else if position < end {
             let rest = position / depth;
             first = position % depth;
@@ -159,10 +129,7 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
             let prefetches = first == 0 && last * S::TILE.k <= PREFETCH_MOST_K;
             let mut sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last, prefetches);
             let output = output::Output::<S, VEC>::new(operands, corner);
-            if together.blocks > 1 {
-                #[cfg(sm_90a)]
-                parts::combine::<S, TM, TN, VEC>(&mut sums, &output);
-            } else if first == 0 && last == depth {
+            if first == 0 && last == depth {
                 output.add(&sums);
             } else {
                 let rest = tile - schedule.waves * blocks;
@@ -173,5 +140,31 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
                 }
             }
         }
+    }
+}
+
+/// What this block computes of C += A @ B in a launch whose clusters compute a tile each.
+///
+/// A kernel of its own: code for clusters costs every block of a launch without them a microsecond.
+///
+/// # Safety
+/// As for [`run`], but the waves of the schedule are not looked at, its shares are those of a cluster's
+/// blocks, none of them empty, and the shared memory is
+/// [`crate::params::TileShape::shared_bytes_together`].
+#[cfg(sm_90a)]
+#[inline(always)]
+pub unsafe fn run_together<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
+    operands: Operands,
+    schedule: Schedule,
+) {
+    let rank = cluster::rank();
+    let (first, last) = (schedule.start(rank), schedule.start(rank + 1));
+    let (operands, corner) = locate::<S>(operands, cluster::index());
+    let prefetches = first == 0 && last * S::TILE.k <= PREFETCH_MOST_K;
+    // SAFETY: as the caller vouches; the shared memory has not been used.
+    unsafe {
+        let mut sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last, prefetches);
+        let output = output::Output::<S, VEC>::new(operands, corner);
+        parts::combine::<S, TM, TN, VEC>(&mut sums, &output);
     }
 }

@@ -41,6 +41,9 @@ pub struct Axis {
     pub labels: Labels,
 }
 
+/// Labels that give an axis a scale.
+const LEAST_LABELS: usize = 3;
+
 /// A tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
@@ -129,6 +132,11 @@ impl Axis {
                 }
             }
         }
+        let labelled = ticks.iter().filter(|tick| tick.label.is_some()).count();
+        if labelled < LEAST_LABELS && most >= 4 && self.high < 3.0 * self.low {
+            // Even steps lie far enough apart over so little.
+            return self.linear(most);
+        }
         ticks
     }
 
@@ -197,6 +205,23 @@ pub fn count(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_logarithmic_axis_over_a_factor_of_less_than_three_has_a_scale() {
+        for (low, high) in [(0.8, 1.8), (0.9, 1.1), (2.1, 4.9), (31.0, 80.0)] {
+            let values = [low, high].into_iter();
+            let spread = (Scale::Decades, Labels::Plain);
+            let axis = Axis::logarithmic("x", values, (1.0, 1.0), spread);
+            let ticks = axis.ticks(6);
+            let labels = ticks.iter().filter(|tick| tick.label.is_some()).count();
+            assert!(labels >= LEAST_LABELS, "{low} to {high}: {ticks:?}");
+            assert!(
+                ticks
+                    .iter()
+                    .all(|tick| tick.value >= low && tick.value <= high * 1.000_001)
+            );
+        }
+    }
 
     fn labels(axis: &Axis, most: usize) -> Vec<String> {
         axis.ticks(most)

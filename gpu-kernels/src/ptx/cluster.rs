@@ -1,5 +1,5 @@
 //! Clusters of blocks (PTX ISA, "barrier.cluster", "Special registers").
-#![cfg_attr(not(target_arch = "nvptx64"), allow(unused_mut, unused_assignments))]
+#![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables, unused_mut, unused_assignments))]
 
 /// Index of the block in its cluster (`%cluster_ctarank`).
 #[inline(always)]

@@ -127,7 +127,8 @@ impl<'a> Lowerer<'a> {
         let addr = self.address(address)?;
         let single = std::slice::from_ref(data);
         let elements = match (data, vector) {
-            (Operand::Vector(elements), Some(n)) if elements.len() == n as usize => elements,
+            // Braces around a single register are a vector of one: Triton writes them.
+            (Operand::Vector(elements), n) if elements.len() == n.unwrap_or(1) as usize => elements,
             (Operand::Vector(_), _) => return m.fail("the vector has another length"),
             (_, Some(_)) => return m.fail("a vector operand is expected"),
             (_, None) => single,

@@ -63,6 +63,8 @@ pub fn run(args: &CountArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let mut device = VmDevice::open(args.target)?;
     let mut sheet = Sheet::new(COLUMNS.to_vec());
     let mut failures = Vec::new();
+    // What has been counted is printed, whatever comes after it.
+    let (mut counted_any, mut stopped) = (false, None);
     for problem in &problems {
         let place = format!(
             "{} {} at {}",
@@ -72,6 +74,7 @@ pub fn run(args: &CountArgs, out: &mut dyn Write) -> Result<(), CliError> {
         );
         match count::count(&mut device, problem) {
             Ok(counted) => {
+                counted_any = true;
                 let found = counted.disagreements();
                 sheet.push(row(&counted, args.target, &found));
                 failures.extend(found.iter().map(|reason| format!("{place}: {reason}")));
@@ -79,11 +82,20 @@ pub fn run(args: &CountArgs, out: &mut dyn Write) -> Result<(), CliError> {
             Err(crate::device::DeviceError::Call { reason, .. }) => {
                 failures.push(format!("{place}: {reason}"));
             }
-            Err(error) => return Err(CliError::Usage(format!("{place}: {error}"))),
+            Err(error) => {
+                let fix = "name smaller --sizes or --batch";
+                stopped = Some(CliError::Usage(format!("{place}: {error}: {fix}")));
+                break;
+            }
         }
     }
-    sheet.write(args.format, out)?;
-    out.flush()?;
+    if counted_any || stopped.is_none() {
+        sheet.write(args.format, out)?;
+        out.flush()?;
+    }
+    if let Some(error) = stopped {
+        return Err(error);
+    }
     if failures.is_empty() {
         return Ok(());
     }

@@ -204,3 +204,19 @@ fn what_cannot_be_counted_is_refused() {
         place.run(args).refused(2, &parts);
     }
 }
+
+#[test]
+fn what_was_counted_before_a_size_that_does_not_fit_is_printed() {
+    let sizes = ["copy", "--variant", "vector", "--sizes", "1000,1G"];
+    let args = ["count"]
+        .into_iter()
+        .chain(sizes)
+        .chain(["--format", "csv"]);
+    let ran = Place::new().run(args);
+    assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
+    ran.says(&[
+        "copy vector at 1000000000",
+        "out of memory",
+        "smaller --sizes",
+    ]);
+}

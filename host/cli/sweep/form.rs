@@ -93,8 +93,7 @@ impl FormArgs {
         let refused = |flag: &str, names: String| {
             let name = id.name();
             Err(CliError::Usage(format!(
-                "{flag}: {name} does not take it; it is for {names}. Leave it out, or sweep {name} \
-                 on its own"
+                "{flag}: {name} does not take it; it is for {names}. Leave {flag} or {name} out"
             )))
         };
         let other_batch = !matches!(self.batch, None | Some(Batch::Count(1)));

@@ -160,17 +160,6 @@ impl TileShape {
     pub const fn shared_bytes(&self) -> u32 {
         self.stages * self.stage_bytes()
     }
-
-    /// Dynamic shared memory of a block of a cluster that computes a tile together: each leaves its
-    /// sums there at the end.
-    pub const fn shared_bytes_together(&self) -> u32 {
-        let sums = self.m * self.n * 4;
-        if sums > self.shared_bytes() {
-            sums
-        } else {
-            self.shared_bytes()
-        }
-    }
 }
 
 /// The tile of large products: the most arithmetic for each byte read.

@@ -6,8 +6,8 @@ use super::render::{Cell, Column, Format, Sheet};
 use super::sweep::form::FormArgs;
 use super::sweep::request::{kernels, no_variant, sizes};
 use crate::count::{self, Counted, TOLERANCE};
-use crate::device::DeviceInfo;
 use crate::device::vm::{Target, VmDevice, describe};
+use crate::device::{DeviceError, DeviceInfo};
 use crate::kernels::{Data, KernelId, Problem, Size};
 use crate::roofline::units::{engineering, grouped};
 use std::io::Write;
@@ -64,7 +64,7 @@ pub fn run(args: &CountArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let mut sheet = Sheet::new(COLUMNS.to_vec());
     let mut failures = Vec::new();
     // What has been counted is printed, whatever comes after it.
-    let (mut counted_any, mut stopped) = (false, None);
+    let mut stopped = None;
     for problem in &problems {
         let place = format!(
             "{} {} at {}",
@@ -74,22 +74,24 @@ pub fn run(args: &CountArgs, out: &mut dyn Write) -> Result<(), CliError> {
         );
         match count::count(&mut device, problem) {
             Ok(counted) => {
-                counted_any = true;
                 let found = counted.disagreements();
                 sheet.push(row(&counted, args.target, &found));
                 failures.extend(found.iter().map(|reason| format!("{place}: {reason}")));
             }
-            Err(crate::device::DeviceError::Call { reason, .. }) => {
+            Err(DeviceError::Call { reason, .. }) => {
                 failures.push(format!("{place}: {reason}"));
             }
             Err(error) => {
-                let fix = "name smaller --sizes or --batch";
-                stopped = Some(CliError::Usage(format!("{place}: {error}: {fix}")));
+                let fix = match error {
+                    DeviceError::OutOfMemory { .. } => ": name smaller --sizes or --batch",
+                    _ => "",
+                };
+                stopped = Some(CliError::Usage(format!("{place}: {error}{fix}")));
                 break;
             }
         }
     }
-    if counted_any || stopped.is_none() {
+    if !sheet.is_empty() || stopped.is_none() {
         sheet.write(args.format, out)?;
         out.flush()?;
     }

@@ -222,6 +222,12 @@ impl Sheet {
         self.rows.push(row);
     }
 
+    /// Whether it has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Writes the sheet.
     ///
     /// # Errors

@@ -1,8 +1,6 @@
 //! C: from the sums in registers to memory.
 
 use super::walk::Place;
-#[cfg(doc)]
-use crate::params::TensorTile;
 use super::{Products, Tile};
 use crate::params::{OUT_F32, PANEL_BYTES, PANEL_COLUMNS, READS_C, STAGES_C};
 use crate::ptx::convert::bf16_pair;
@@ -25,8 +23,8 @@ pub struct Staged {
     pub first: u32,
     /// Bytes from one panel to the next.
     pub step: u32,
-    /// Whether every panel has a place of its own; else the tile's [`TensorTile::staged`] places
-    /// are used in turn.
+    /// Whether every panel has a place of its own; else the tile's
+    /// [`crate::params::TensorTile::staged`] places are used in turn.
     pub apart: bool,
 }
 

@@ -1,38 +1,37 @@
 //! Clusters of blocks (PTX ISA, "barrier.cluster", "Special registers").
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables, unused_mut, unused_assignments))]
 
-/// Index of the block in its cluster (`%cluster_ctarank`).
-#[inline(always)]
-pub fn rank() -> u32 {
-    let mut rank = 0u32;
-    // SAFETY: reads a special register.
-    unsafe {
-        ptx!("mov.u32 {0}, %cluster_ctarank;", out(reg32) rank, options(pure, nomem, nostack));
-    }
-    rank
+/// Defines the read of a special register.
+macro_rules! special_register {
+    ($(#[$doc:meta])* $name:ident, $register:literal) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            let mut value = 0u32;
+            // SAFETY: reads a special register.
+            unsafe {
+                ptx!(
+                    concat!("mov.u32 {0}, ", $register, ";"),
+                    out(reg32) value, options(pure, nomem, nostack)
+                );
+            }
+            value
+        }
+    };
 }
 
-/// Index of the cluster in a one-dimensional grid (`%clusterid.x`).
-#[inline(always)]
-pub fn index() -> u32 {
-    let mut index = 0u32;
-    // SAFETY: reads a special register.
-    unsafe {
-        ptx!("mov.u32 {0}, %clusterid.x;", out(reg32) index, options(pure, nomem, nostack));
-    }
-    index
-}
-
-/// Blocks of the cluster (`%cluster_nctarank`): 1 where there are none.
-#[inline(always)]
-pub fn size() -> u32 {
-    let mut size = 0u32;
-    // SAFETY: reads a special register.
-    unsafe {
-        ptx!("mov.u32 {0}, %cluster_nctarank;", out(reg32) size, options(pure, nomem, nostack));
-    }
-    size
-}
+special_register!(
+    /// Index of the block in its cluster (`%cluster_ctarank`).
+    rank, "%cluster_ctarank"
+);
+special_register!(
+    /// Index of the cluster in a one-dimensional grid (`%clusterid.x`).
+    index, "%clusterid.x"
+);
+special_register!(
+    /// Blocks of the cluster (`%cluster_nctarank`): 1 where there are none.
+    size, "%cluster_nctarank"
+);
 
 /// The address in the shared memory of block `rank` of the cluster that `address` is in this block's
 /// (`mapa`): for [`super::shared::load_v4_of`].

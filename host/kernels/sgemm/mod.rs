@@ -272,7 +272,7 @@ fn pipelined(choice: &tiles::Choice, mut arguments: Vec<Argument>) -> Result<Lau
         grid: stream::grid(choice.grid)?,
         block: [choice.shape.threads(), 1],
         cluster: choice.cluster,
-        shared_bytes: choice.shared_bytes(),
+        shared_bytes: choice.shape.shared_bytes(),
         scratch_bytes: choice.scratch_bytes(),
         arguments,
     })

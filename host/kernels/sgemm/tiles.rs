@@ -124,14 +124,6 @@ impl Choice {
 }
 
 impl Choice {
-    /// Dynamic shared memory of a block.
-    pub fn shared_bytes(&self) -> u32 {
-        match self.cluster {
-            1 => self.shape.shared_bytes(),
-            _ => self.shape.shared_bytes_together(),
-        }
-    }
-
     /// Additions of whole tiles that sharing tiles costs: 0 to each part of a tile that several
     /// blocks share, and the parts to one another.
     pub fn additions(&self, depth: u64) -> u64 {

@@ -86,8 +86,7 @@ pub unsafe fn gather<S: Shape, const TM: usize, const TN: usize>(
 ///
 /// # Safety
 /// Every thread of the cluster calls it, with its own sums, when the stages are no longer filled;
-/// the launch has [`crate::params::TileShape::shared_bytes_together`]; no other block accesses this
-/// tile of C.
+/// no other block accesses this tile of C.
 #[cfg(sm_90a)]
 #[inline(always)]
 pub unsafe fn combine<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
@@ -96,6 +95,7 @@ pub unsafe fn combine<S: Shape, const TM: usize, const TN: usize, const VEC: u32
 ) {
     /// Vectors whose loads are under way together.
     const TOGETHER: usize = 4;
+    const { assert!(S::TILE.m * S::TILE.n * 4 <= S::TILE.shared_bytes()) };
     let (rank, parts) = (cluster::rank(), cluster::size());
     let vectors = (TM * TN / 4) as u32;
     let thread = thread::thread_idx_x();

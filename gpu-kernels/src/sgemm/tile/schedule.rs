@@ -149,8 +149,7 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
 ///
 /// # Safety
 /// As for [`run`], but the waves of the schedule are not looked at, its shares are those of a cluster's
-/// blocks, none of them empty, and the shared memory is
-/// [`crate::params::TileShape::shared_bytes_together`].
+/// blocks, none of them empty.
 #[cfg(sm_90a)]
 #[inline(always)]
 pub unsafe fn run_together<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(

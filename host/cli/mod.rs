@@ -205,6 +205,16 @@ fn open_device(choice: DeviceChoice, ptx: Option<Ptx>) -> Result<Opened, CliErro
     })
 }
 
+/// What a device lacks, with the reason why it is the CPU if none was named.
+fn explained(error: CliError, opened: &Opened) -> CliError {
+    match (error, &opened.fallback) {
+        (CliError::Usage(what), Some(reason)) => {
+            CliError::Usage(format!("{what}\nNo GPU was found: {reason}"))
+        }
+        (error, _) => error,
+    }
+}
+
 /// The outcome of a command that computes and prints a table.
 fn table<E>(outcome: Result<(), E>, out: &mut dyn Write) -> Result<(), CliError>
 where

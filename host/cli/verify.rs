@@ -137,7 +137,8 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
         .into_iter()
         .partition(|(id, _)| !id.kernel().variants_on(&info).is_empty());
     if let (true, Some(&(id, _))) = (plan.is_empty(), missing.first()) {
-        return Err(CliError::Usage(no_variant(id, &info)));
+        let error = CliError::Usage(no_variant(id, &info));
+        return Err(super::explained(error, &opened));
     }
     say(format!("checking {}", info.name));
     if !missing.is_empty() {

@@ -227,7 +227,11 @@ impl Request {
     }
 
     /// The variants to be measured.
-    fn variants(&self, id: KernelId, info: &DeviceInfo) -> Result<Vec<&'static str>, CliError> {
+    pub(super) fn variants(
+        &self,
+        id: KernelId,
+        info: &DeviceInfo,
+    ) -> Result<Vec<&'static str>, CliError> {
         let (known, device) = (id.kernel().variants_on(info), info.kind);
         if known.is_empty() {
             return match self.kernels.len() {

@@ -33,6 +33,7 @@ fn cases() -> Vec<Case> {
         grid,
         block,
         cluster: None,
+        dependent: false,
         shared_bytes: 0,
         args,
     };

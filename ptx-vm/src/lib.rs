@@ -26,6 +26,7 @@
 //!     grid: [1, 1, 1],
 //!     block: [3, 1, 1],
 //!     cluster: None,
+//!     dependent: false,
 //!     shared_bytes: 0,
 //!     args: vec![x.into()],
 //! };

@@ -219,6 +219,7 @@ fn clusters_divide_the_grid() {
             grid: [grid, 1, 1],
             block: [32, 1, 1],
             cluster,
+            dependent: false,
             shared_bytes: 0,
             args: vec![out.into()],
         };

@@ -21,6 +21,7 @@ fn product(old: &str, new: &str) -> Result<Vec<f32>, RunError> {
         grid: [n / 16, n / 16, 1],
         block: [16, 16, 1],
         cluster: None,
+        dependent: false,
         shared_bytes: 0,
         args,
     };
@@ -451,6 +452,7 @@ fn launches_that_do_not_fit() {
             grid: [1; 3],
             block: [block, 1, 1],
             cluster: None,
+            dependent: false,
             shared_bytes,
             args: args.to_vec(),
         };
@@ -495,4 +497,69 @@ fn the_lowest_faulty_block_is_reported() {
         );
         assert_eq!(error.unwrap_err().fault().unwrap().block, [21, 0, 0]);
     }
+}
+
+#[test]
+fn a_launch_that_may_start_early_waits_for_the_one_before() {
+    let fault_of = |dependent: bool, body: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
+             .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %d<9>;\n\
+             ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x;\n{body}\nret;\n}}\n"
+        );
+        let module = Module::parse(&text).unwrap();
+        let mut memory = Memory::new();
+        let out = memory.alloc_u32("out", &[7; 64]);
+        let launch = Launch {
+            entry: "k".into(),
+            grid: [2, 1, 1],
+            block: [64, 1, 1],
+            cluster: None,
+            dependent,
+            shared_bytes: 0,
+            args: vec![out.into()],
+        };
+        let ran = Machine::default().run(&module, &mut memory, &launch, &Options::default());
+        ran.err()
+            .map(|error| error.fault().expect("a fault").clone())
+    };
+    let read = "ld.global.u32 %r2, [%d1];";
+    // A thread waits, the block's barrier stands between.
+    let waits =
+        "setp.ne.u32 %p1, %r1, 0; @%p1 bra behind; griddepcontrol.wait; behind: bar.sync 0;";
+    assert_eq!(fault_of(false, read), None);
+    assert_eq!(
+        fault_of(
+            true,
+            &format!("griddepcontrol.launch_dependents; {waits} {read}")
+        ),
+        None
+    );
+    let fault = fault_of(
+        true,
+        &format!("griddepcontrol.launch_dependents;\n{read}\n{waits}"),
+    )
+    .unwrap();
+    assert_eq!(fault.kind, FaultKind::GridNotWaited);
+    assert_eq!(fault.text, read);
+    assert!(fault.detail.contains("griddepcontrol.wait"), "{fault}");
+}
+
+#[test]
+fn griddepcontrol_says_what_it_takes() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64
+        .visible .entry k() { griddepcontrol.start; ret; }";
+    let module = Module::parse(text).unwrap();
+    let launch = Launch {
+        entry: "k".into(),
+        grid: [1; 3],
+        block: [32, 1, 1],
+        cluster: None,
+        dependent: false,
+        shared_bytes: 0,
+        args: Vec::new(),
+    };
+    let ran = Machine::default().run(&module, &mut Memory::new(), &launch, &Options::default());
+    let message = ran.unwrap_err().to_string();
+    assert!(message.contains(".wait, .launch_dependents"), "{message}");
 }

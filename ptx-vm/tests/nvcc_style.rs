@@ -18,6 +18,7 @@ fn it_runs() {
         grid: [1; 3],
         block: [64, 1, 1],
         cluster: None,
+        dependent: false,
         shared_bytes: 0,
         args: vec![x.into(), sum.into(), 200u32.into()],
     };

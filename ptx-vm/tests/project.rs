@@ -47,6 +47,7 @@ fn run(
         grid: [grid, 1, 1],
         block,
         cluster: None,
+        dependent: false,
         shared_bytes,
         args,
     };

@@ -14,7 +14,7 @@ fuzz_target!(|body: &str| {
     let mut memory = Memory::new();
     let x = memory.alloc_u32("x", &[7; 64]);
     let launch =
-        Launch { entry: "k".into(), grid: [2, 1, 1], block: [48, 1, 1], cluster: None, shared_bytes: 64, args: vec![x.into()] };
+        Launch { entry: "k".into(), grid: [2, 1, 1], block: [48, 1, 1], cluster: None, dependent: false, shared_bytes: 64, args: vec![x.into()] };
     let options = Options { max_warp_instructions: 2000, ..Options::default() };
     let _ = Machine::default().run(&module, &mut memory, &launch, &options);
 });

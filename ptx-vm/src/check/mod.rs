@@ -29,6 +29,9 @@ pub enum FaultKind {
     /// A `.sync` instruction executed by other lanes than its mask names, or a shuffle that
     /// reads from a lane that does not take part.
     WarpMask,
+    /// An access to global memory in a launch that may have started early, by a block that has not
+    /// waited for the launch in front of it.
+    GridNotWaited,
     /// `trap`.
     Trap,
     /// A block executed more instructions than [`Options::max_warp_instructions`](crate::Options).
@@ -49,6 +52,7 @@ impl fmt::Display for FaultKind {
             Self::BarrierDivergence => "divergent barrier",
             Self::Deadlock => "deadlock",
             Self::WarpMask => "lanes differ from the mask of a warp-wide instruction",
+            Self::GridNotWaited => "launch before this one not waited for",
             Self::Trap => "trap",
             Self::InstructionLimit => "instruction limit reached",
             Self::InvalidOperand => "invalid operand",

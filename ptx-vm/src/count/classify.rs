@@ -123,7 +123,9 @@ pub(crate) fn classify(inst: &Inst) -> (Class, FlopRate) {
         Inst::MapAddress { .. } | Inst::AddressRank { .. } => (Class::Move, none),
         Inst::ClusterArrive { .. } | Inst::ClusterWait => (Class::Barrier, none),
         Inst::Mbarrier { .. } | Inst::MbarrierWait { .. } => (Class::Barrier, none),
-        Inst::Barrier { .. } | Inst::WarpBarrier { .. } | Inst::Fence => (Class::Barrier, none),
+        Inst::Barrier { .. } | Inst::WarpBarrier { .. } | Inst::Fence | Inst::GridWait => {
+            (Class::Barrier, none)
+        }
         Inst::Shuffle { .. }
         | Inst::Vote { .. }
         | Inst::Match { .. }

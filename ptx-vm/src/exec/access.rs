@@ -102,6 +102,11 @@ impl Warp {
         address: u64,
         bytes: u32,
     ) -> Checked<(&'f Allocation, u64)> {
+        if !env.waited[self.rank as usize] {
+            let detail = "a thread of the block has to execute `griddepcontrol.wait` first";
+            let kind = FaultKind::GridNotWaited;
+            return Err(Raw::at(kind, lane as u32, address, detail));
+        }
         let memory = env.frozen.memory;
         let holds = |a: &Allocation| {
             let offset = address.wrapping_sub(a.base);

@@ -27,6 +27,7 @@ pub(crate) struct Cluster {
     /// One set for each block.
     barriers: Vec<Barriers>,
     cluster: ClusterBarrier,
+    waited: Vec<bool>,
     mbarriers: Mbarriers,
     issued_products: Vec<u32>,
 }
@@ -66,6 +67,8 @@ impl Cluster {
         self.barriers.resize_with(places.len(), Barriers::default);
         self.barriers.iter_mut().for_each(Barriers::reset);
         self.cluster.reset(all as u32);
+        self.waited.clear();
+        self.waited.resize(places.len(), !frozen.launch.dependent);
         self.mbarriers.reset();
         self.issued_products.clear();
         self.issued_products.resize(all, 0);
@@ -75,6 +78,7 @@ impl Cluster {
             shadow: &mut self.shadow,
             mbarriers: &mut self.mbarriers,
             cluster: &mut self.cluster,
+            waited: &mut self.waited,
             issued_products: &mut self.issued_products,
             counts,
             check_shared: frozen.options.checks.races || frozen.options.checks.uninitialized,

@@ -261,6 +261,7 @@ impl Warp {
             Inst::Trap => return Err(Raw::new(FaultKind::Trap, active.trailing_zeros(), "")),
             // Fences order nothing further: memory here is sequentially consistent within a block.
             Inst::Fence | Inst::Nop => {}
+            Inst::GridWait => env.waited[self.rank as usize] = true,
             Inst::Branch { .. }
             | Inst::Indexed { .. }
             | Inst::Exit

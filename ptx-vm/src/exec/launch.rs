@@ -68,6 +68,10 @@ pub struct Launch {
     /// Blocks of a cluster per axis; `None` is what the kernel's `.reqnctapercluster` says, or
     /// no cluster.
     pub cluster: Option<[u32; 3]>,
+    /// Whether it may start before the launch in front of it has ended (programmatic dependent
+    /// launch): a block that touches global memory before one of its threads has waited for that
+    /// (`griddepcontrol.wait`) is faulty, [`FaultKind::GridNotWaited`](crate::FaultKind).
+    pub dependent: bool,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
     /// Arguments in order.

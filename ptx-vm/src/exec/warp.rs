@@ -51,6 +51,8 @@ pub(crate) struct Env<'a, 'f> {
     pub shadow: &'a mut Shadow,
     pub mbarriers: &'a mut Mbarriers,
     pub cluster: &'a mut ClusterBarrier,
+    /// For each block, whether it has waited for the launch in front of this one.
+    pub waited: &'a mut Vec<bool>,
     /// `wgmma` instructions that each warp has issued.
     pub issued_products: &'a mut Vec<u32>,
     pub counts: &'a mut Counts,

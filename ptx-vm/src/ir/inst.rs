@@ -299,6 +299,8 @@ pub(crate) enum Inst {
         mask: R,
     },
     Fence,
+    /// Waits for the launch in front of this one.
+    GridWait,
     Shuffle {
         mode: Shfl,
         d: R,

@@ -22,6 +22,7 @@ impl Inst {
             | Inst::AsyncCommit
             | Inst::AsyncWait { .. }
             | Inst::Fence
+            | Inst::GridWait
             | Inst::WgmmaCommit
             | Inst::ClusterArrive { .. }
             | Inst::ClusterWait

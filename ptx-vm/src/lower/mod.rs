@@ -370,7 +370,7 @@ impl<'a> Lowerer<'a> {
             "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu"
             | "createpolicy" => self.memory(i, m),
             "bar" | "barrier" | "membar" | "fence" | "shfl" | "vote" | "match" | "redux"
-            | "elect" => self.sync(i, m),
+            | "elect" | "griddepcontrol" => self.sync(i, m),
             "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => {
                 self.branch(i, m)
             }

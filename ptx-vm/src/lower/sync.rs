@@ -53,6 +53,14 @@ impl<'a> Lowerer<'a> {
                 let [] = self.operands(i)?;
                 self.emit(Inst::Fence)
             }
+            "griddepcontrol" => {
+                let waits = m.take("wait");
+                if !waits && !m.take("launch_dependents") {
+                    return m.fail("one of .wait, .launch_dependents is expected");
+                }
+                let [] = self.operands(i)?;
+                self.emit(if waits { Inst::GridWait } else { Inst::Nop })
+            }
             "shfl" => self.shuffle(i, m),
             "vote" => {
                 self.need_sync(m)?;

@@ -58,6 +58,7 @@ pub fn run(
         grid,
         block,
         cluster: None,
+        dependent: false,
         shared_bytes: 0,
         args,
     };

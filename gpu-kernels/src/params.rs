@@ -518,6 +518,12 @@ pub const TENSOR_MIDDLE: TensorTile = TensorTile {
     ..TENSOR_WIDE
 };
 
+/// The same for blocks that share nothing.
+pub const TENSOR_MIDDLE_ALONE: TensorTile = TensorTile {
+    cluster: 1,
+    ..TENSOR_MIDDLE
+};
+
 /// Depth of a k tile in TF32: 128 bytes of f32.
 pub const TENSOR_TF32_DEPTH: u32 = 32;
 
@@ -649,6 +655,9 @@ pub const MMA: MmaTile = MmaTile {
 /// Threads of a block of the operand fills and the L2 sweep.
 pub const SUPPORT_BLOCK: u32 = 256;
 
+/// Blocks on a multiprocessor of the copies of rows for bulk copies.
+pub const ROW_COPY_BLOCKS: u32 = 4;
+
 /// An entry point of the PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
@@ -723,7 +732,7 @@ const fn tensor_entry(name: &'static str, tile: TensorTile) -> Entry {
 const fn row_copy_entry(name: &'static str) -> Entry {
     Entry {
         only: Some("sm_90a"),
-        ..entry(name, SUPPORT_BLOCK, 8, false)
+        ..entry(name, SUPPORT_BLOCK, ROW_COPY_BLOCKS, false)
     }
 }
 
@@ -765,6 +774,7 @@ pub const ENTRIES: &[Entry] = &[
     peak_entry("fma_wgmma_tf32", PeakTile::wgmma(Format::Tf32), "sm_90a"),
     tensor_entry("gemm_bf16_flat", TENSOR_FLAT),
     tensor_entry("gemm_bf16_middle", TENSOR_MIDDLE),
+    tensor_entry("gemm_bf16_middle_alone", TENSOR_MIDDLE_ALONE),
     entry("gemm_bf16_mma", MMA.threads(), 1, false),
     entry("gemm_bf16_mma_any", MMA.threads(), 1, false),
     entry("gemm_bf16_mma_even", MMA.threads(), 1, false),

@@ -2,8 +2,6 @@
 //! clock probe.
 
 use crate::gpu::thread;
-#[cfg(sm_90a)]
-use crate::ptx::global;
 use crate::ptx::special::{clock64, globaltimer};
 use crate::random::{bf16_bits, integer, sign, uniform};
 use crate::stream::grid_stride;
@@ -46,61 +44,6 @@ fills! {
     fill_integers_bf16: u16, seed: u64 => |i| bf16_bits(integer(seed, i));
     /// Fills `n` bfloat16 elements with [`sign`] of `seed`, the element's index and `one_in`.
     fill_signs_bf16: u16, seed: u64, one_in: u32 => |i| bf16_bits(sign(seed, i, one_in));
-}
-
-/// Defines a kernel that copies rows to the scratch memory, in units of 16 bytes, for bulk copies,
-/// which only one target has.
-#[cfg(sm_90a)]
-macro_rules! row_copies {
-    ($($(#[$doc:meta])* $name:ident: $from:ty, $unit:literal, |$element:ident, $lane:ident| ($word:expr, $bits:expr);)*) => {
-        $(
-            kernel! {
-                $(#[$doc])*
-                ///
-                /// `rows` rows of `columns` elements go to `scratch`, `offset` bytes from its
-                /// start, with zeros behind each row up to `pitch` elements: whole units.
-                ///
-                /// # Safety
-                /// `from` and `scratch` hold the elements, the latter 16-byte aligned.
-                pub unsafe fn $name(
-                    from: *const $from, scratch: *mut u8, offset: u64, rows: u64, columns: u32,
-                    pitch: u32,
-                ) {
-                    let units = u64::from(pitch / $unit);
-                    // SAFETY: `offset` lies in the scratch memory.
-                    let to = unsafe { scratch.add(offset as usize) }.cast::<f32>();
-                    grid_stride((rows * units) as usize, |i| {
-                        let row = (i as u64).checked_div(units).unwrap_or(0);
-                        let first = (i as u64 - row * units) as u32 * $unit;
-                        let mut words = [0u32; 4];
-                        for $lane in 0..$unit {
-                            let column = first + $lane;
-                            if column < columns {
-                                let at = (row * u64::from(columns)) as usize + column as usize;
-                                // SAFETY: the element lies in its row.
-                                let $element = unsafe { *from.add(at) };
-                                let word: u32 = $word;
-                                words[word as usize] |= $bits;
-                            }
-                        }
-                        // SAFETY: unit i of the scratch rows.
-                        unsafe { global::store_v4(to.add(4 * i), words.map(f32::from_bits)) }
-                    });
-                }
-            }
-        )*
-    };
-}
-
-#[cfg(sm_90a)]
-row_copies! {
-    /// Copies 16-bit elements.
-    pad_rows_16: u16, 8, |element, lane| (lane / 2, u32::from(element) << (16 * (lane % 2)));
-    /// Copies 32-bit elements.
-    pad_rows_32: u32, 4, |element, lane| (lane, element);
-    /// Rounds f32 elements to bfloat16.
-    narrow_rows_bf16: f32, 8, |element, lane|
-        (lane / 2, u32::from(bf16_bits(element)) << (16 * (lane % 2)));
 }
 
 kernel! {

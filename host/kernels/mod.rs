@@ -79,6 +79,9 @@ pub struct Launch {
     /// Neighbouring blocks that run at the same time and reach each other's shared memory, where the
     /// launch says so; 1 where the entry does, or nobody.
     pub cluster: u32,
+    /// Whether it may start before the launch in front of it has ended (programmatic dependent launch):
+    /// its blocks wait for that end before they read.
+    pub dependent: bool,
     /// Dynamic shared memory in bytes.
     pub shared_bytes: u32,
     /// Scratch memory in bytes, whose first use finds zeros.

@@ -8,7 +8,7 @@ use crate::gpu::thread;
 use crate::params::{ONE_STAGE, PIPELINED, TensorTile};
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Sums, Sums128};
-use crate::ptx::{bulk_tensor, mbarrier, warp};
+use crate::ptx::{bulk_tensor, grid, mbarrier, warp};
 
 /// One tile of C for each block.
 ///
@@ -29,6 +29,7 @@ unsafe fn run<T: Tile>(products: Products) {
     unsafe {
         if index == 0 {
             ring.make_barriers::<T>(1);
+            grid::wait_for_last();
             let mut stage = Stage::FIRST;
             for k_tile in 0..stages.min(depth) {
                 ring.fetch::<T>(&products, place, k_tile, stage, 0);

@@ -10,6 +10,7 @@
 //! | [`mma`] | the portable first step: `mma.sync`, for every target |
 //! | [`tf32`] | `gemm-tf32`, of the same parts |
 //! | [`fused`] | `gemm-mixed` without copies in memory: f32 that is rounded on the way |
+//! | [`rows`] | A and B copied, where bulk copies or tensor cores do not take them as they lie |
 //! | [`specialised`] | one warp copies, the others multiply; persistent blocks, clusters |
 //!
 //! A k tile is 64 deep: 128 bytes of A's rows. A lies in shared memory with its rows along k, B as
@@ -56,6 +57,8 @@ mod mma;
 mod output;
 #[cfg(sm_90a)]
 mod ring;
+#[cfg(sm_90a)]
+mod rows;
 #[cfg(sm_90a)]
 mod specialised;
 #[cfg(sm_90a)]
@@ -108,6 +111,12 @@ impl Products {
     fn reads_panels(&self) -> bool {
         let both = crate::params::READS_C | crate::params::STAGES_C;
         self.flags & both == both
+    }
+
+    /// Whether C is added to the product by the threads that write it, who wait for what they read.
+    fn reads_directly(&self) -> bool {
+        let both = crate::params::READS_C | crate::params::STAGES_C;
+        self.flags & both == crate::params::READS_C
     }
 
     /// Asks for the tensor maps that the launch uses.

@@ -243,6 +243,29 @@ impl<T: Tile> Old for OldPairs<T> {
     unsafe fn end(&mut self, _: u32) {}
 }
 
+/// Asks for the block's tile of C to be brought into the L2 while it is computed: thread `index` of
+/// `threads` that have nothing else to do.
+///
+/// # Safety
+/// The pointers of `products` are as it says.
+#[inline(always)]
+pub unsafe fn prefetch<T: Tile>(products: &Products, place: Place, [index, threads]: [u32; 2]) {
+    /// Columns of f32 of a line; of bfloat16 half a line.
+    const COLUMNS: u32 = 32;
+    let size = if products.flags & OUT_F32 != 0 { 4 } else { 2 };
+    let across = const { T::TILE.n / COLUMNS };
+    let mut i = index;
+    while i < T::TILE.m() * across {
+        let (row, column) = (place.row + i / across, place.column + i % across * COLUMNS);
+        if row < products.m && column < products.n {
+            let at = element(products, place.matrix, row, column) * size;
+            // SAFETY: an element of C, and so its first four bytes, or the two and those before.
+            unsafe { global::prefetch_l2(products.c.wrapping_add(at & !3).cast()) };
+        }
+        i += threads;
+    }
+}
+
 /// Any rows, any type: every thread writes its own elements.
 ///
 /// # Safety

@@ -9,11 +9,12 @@ use super::walk::{Place, Walk};
 use super::{Products, Tile};
 use crate::gpu::thread;
 use crate::params::{
-    PANEL_COLUMNS, SPECIALISED, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_WIDE, TensorTile,
+    PANEL_COLUMNS, SPECIALISED, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_MIDDLE_ALONE, TENSOR_SMALL,
+    TENSOR_WIDE, TensorTile,
 };
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Sums, Sums64, Sums128, Sums192, Sums256};
-use crate::ptx::{bulk_tensor, cluster, ldmatrix, mbarrier, warp, warpgroup};
+use crate::ptx::{bulk_tensor, cluster, grid, ldmatrix, mbarrier, warp, warpgroup};
 use core::marker::PhantomData;
 
 /// Moves registers from the warpgroup that copies to the two that multiply, which have 64,512 of
@@ -61,6 +62,7 @@ unsafe fn run<T: Tile>(products: Products) {
         }
         if index == 128 * consumers {
             ring.make_barriers::<T>(consumers * cluster);
+            grid::wait_for_last();
             if cluster == 1 {
                 // Nobody else writes to this block: the first copies need not wait for the others.
                 fetched = first_stages::<T>(&products, ring, walk);
@@ -72,8 +74,13 @@ unsafe fn run<T: Tile>(products: Products) {
             multiply::<T>(&products, ring, walk, rank, index);
         } else {
             move_registers::<T>(false);
+            let mut walk = walk;
             if index == 128 * consumers {
                 copy::<T>(&products, ring, walk, rank, fetched);
+            } else if let (true, Some(place)) = (products.reads_directly(), walk.next()) {
+                let row = place.row + rank * T::TILE.m();
+                let idle = [index - 128 * consumers - 1, T::TILE.producers - 1];
+                output::prefetch::<T>(&products, Place { row, ..place }, idle);
             }
         }
         if cluster > 1 {
@@ -294,6 +301,8 @@ tensor_kernels! {
     gemm_bf16_wide: Wide = TENSOR_WIDE, Sums256;
     /// Products for which the columns of the large tiles do not come out even.
     gemm_bf16_middle: Middle = TENSOR_MIDDLE, Sums192;
+    /// Products for which its rows, taken two blocks at a time, do not come out even either.
+    gemm_bf16_middle_alone: MiddleAlone = TENSOR_MIDDLE_ALONE, Sums192;
     /// Middling products: blocks on one multiprocessor hide each other's beginnings and ends.
     gemm_bf16_flat: Flat = TENSOR_FLAT, Sums128;
     /// Small products, of which there are many.

@@ -26,6 +26,8 @@ pub mod device_wide;
 #[cfg(sm_90a)]
 pub mod fence;
 pub mod global;
+#[cfg(sm_90a)]
+pub mod grid;
 pub mod ldmatrix;
 #[cfg(sm_90a)]
 pub mod matrix;

@@ -1,5 +1,6 @@
 //! Parameters, functions and launches.
 
+use super::driver::Extras;
 use super::library::LibraryCall;
 use super::{CudaDevice, Ptx, call, driver, tensor_map};
 use crate::device::{DeviceError, LaunchFacts, Region, Result};
@@ -50,7 +51,7 @@ pub(super) struct Resolved {
     function: CUfunction,
     grid: u32,
     block: [u32; 2],
-    cluster: u32,
+    extras: Extras,
     shared_bytes: u32,
     parameters: Vec<Parameters>,
 }
@@ -143,7 +144,10 @@ impl CudaDevice {
             function: function.to_raw(),
             grid: launch.grid,
             block: launch.block,
-            cluster: launch.cluster,
+            extras: Extras {
+                cluster: launch.cluster,
+                dependent: launch.dependent,
+            },
             shared_bytes: launch.shared_bytes,
             parameters,
         })
@@ -230,12 +234,14 @@ impl CudaDevice {
                 Parameters::TensorMap(words) => words.as_ptr().cast_mut().cast(),
             })
             .collect();
-        if launch.cluster > 1 {
-            // SAFETY: as below; the entry reads the size of its cluster.
+        if launch.extras != Extras::NONE {
+            // SAFETY: as below; the entry reads the size of its cluster, and waits for the launch in
+            // front of it where it may start earlier.
             return unsafe {
-                driver::launch_in_clusters(
+                driver::launch_with(
+                    launch.extras,
                     launch.function,
-                    [launch.grid, launch.cluster],
+                    launch.grid,
                     launch.block,
                     launch.shared_bytes,
                     self.stream.as_inner(),
@@ -301,7 +307,7 @@ impl CudaDevice {
             function,
             grid,
             block: [block, 1],
-            cluster: 1,
+            extras: Extras::NONE,
             shared_bytes: 0,
             parameters: parameters.to_vec(),
         })

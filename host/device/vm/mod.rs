@@ -111,7 +111,7 @@ impl VmDevice {
                 grid: [shape.grid, 1, 1],
                 block: [shape.block[0], shape.block[1], 1],
                 cluster: (shape.cluster > 1).then_some([shape.cluster, 1, 1]),
-                dependent: false,
+                dependent: shape.dependent,
                 shared_bytes: shape.shared_bytes,
                 args: self.arguments(shape, operands, scratch)?,
             };

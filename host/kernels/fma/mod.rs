@@ -331,6 +331,7 @@ impl Kernel for Fma {
             grid: (method.threads(device) / u64::from(block)) as u32,
             block: [block, 1],
             cluster: 1,
+            dependent: false,
             shared_bytes,
             scratch_bytes: 0,
             arguments,

@@ -15,15 +15,23 @@ use gpu_kernels::params::{
 const UNIT: u64 = 4;
 
 /// The variant that rounds in memory first.
-const CONVERT: &str = "convert";
+pub const CONVERT: &str = "convert";
+/// The same, each launch begun while the one before it ends.
+const CONVERT_PDL: &str = "convert-pdl";
 /// The variant that takes what is faster.
 const AUTO: &str = "auto";
 
 /// The ladder of `gemm-mixed`.
-pub const MIXED: [Variant; 6] = [
+pub const MIXED: [Variant; 7] = [
     Variant {
         name: CONVERT,
-        summary: "A and B are rounded to bfloat16 in memory first, which counts; then as gemm-bf16",
+        summary: "A and B are rounded to bfloat16 in memory first, which counts, by a launch each; \
+                  then as gemm-bf16",
+    },
+    Variant {
+        name: CONVERT_PDL,
+        summary: "the same by one launch, while whose last blocks run the product's first start \
+                  (programmatic dependent launch)",
     },
     Variant {
         name: "fused-small",
@@ -97,13 +105,14 @@ const ANY: Tile = Tile {
     ..FUSED[0]
 };
 
-/// Microseconds of a launch that rounds a matrix in memory, besides its bytes.
-const CONVERSION: f64 = 4.0;
+/// Microseconds of the launch that rounds A and B in memory, besides their bytes, as far as the product's
+/// does not overlap with it.
+const CONVERSION: f64 = 0.8;
 
 /// Whether a problem's operands are rounded on the way, not in memory first.
 pub fn takes(problem: &Problem, info: &DeviceInfo) -> bool {
     match problem.variant {
-        CONVERT => false,
+        CONVERT | CONVERT_PDL => false,
         AUTO => {
             let case = case(problem, info);
             microseconds(&tile(problem, &case), &case) < microseconds_in_memory(&case)
@@ -138,7 +147,7 @@ fn microseconds(tile: &Tile, case: &Case) -> f64 {
 fn microseconds_in_memory(case: &Case) -> f64 {
     let [m, n, k, batch] = [case.m, case.n, case.k, case.batch].map(|side| side as f64);
     // Four bytes of an element are read, two are written.
-    let conversions = 2.0 * CONVERSION + memory(6.0 * batch * (m * k + k * n), case);
+    let conversions = CONVERSION + memory(6.0 * batch * (m * k + k * n), case);
     conversions + tiles::choose(&tiles::BF16, case).microseconds(case)
 }
 
@@ -216,6 +225,7 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         grid: stream::grid(tile.grid(&case))?,
         block: [shape.threads(), 1],
         cluster: 1,
+        dependent: false,
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: 0,
         arguments: vec![
@@ -259,6 +269,7 @@ mod tests {
                 k: n,
                 batch,
                 element: 2,
+                pitches: [2 * n; 2],
                 units: 132,
             };
             let tile = choose(&case);

@@ -1,7 +1,7 @@
 //! `gemm-bf16`, `gemm-tf32` and `gemm-mixed`.
 
 use super::check::{self, Arithmetic, Unit};
-use super::layout::Layout;
+use super::layout::{Copying, Layout};
 use super::{fused, mma, operands, surplus, wgmma, work};
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::kernels::{
@@ -67,7 +67,11 @@ pub const MIXED: Gemm = Gemm {
 
 impl Gemm {
     fn layout(&self, problem: &Problem) -> Layout {
-        Layout::new(problem, self.storage, self.read)
+        let copying = match problem.variant {
+            fused::CONVERT => Copying::InTurn,
+            _ => Copying::Overlapped,
+        };
+        Layout::new(problem, [self.storage, self.read], copying)
     }
 
     /// Whether a problem's operands are rounded on the way, not in memory first.

@@ -6,12 +6,13 @@
 
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, stream};
-use gpu_kernels::params::{SCRATCH_COUNTERS, SUPPORT_BLOCK};
+use gpu_kernels::params::{ROW_COPY_BLOCKS, SCRATCH_COUNTERS, SUPPORT_BLOCK};
 
 /// Bytes of which rows are made that bulk copies take.
 const UNIT_BYTES: u64 = 16;
-/// Blocks of a copy on each multiprocessor, at most.
-const COPY_BLOCKS: u64 = 16;
+/// Bytes of a cache line, of which the rows of copies are made: the L2 reads two for 128 bytes of a row
+/// that starts elsewhere.
+const LINE_BYTES: u64 = 128;
 
 /// Indices of the operands.
 pub const A: usize = 0;
@@ -31,10 +32,31 @@ struct Rows {
     pitch: u64,
 }
 
+/// Elements from one row of `columns` to the next as the kernel reads it, where it is stored and read as
+/// said: as it lies where that will do, else whole lines.
+pub fn pitch(columns: u64, [stored, read]: [Element; 2]) -> u64 {
+    if stored == read && columns.is_multiple_of(UNIT_BYTES / read.bytes()) {
+        columns
+    } else {
+        columns.next_multiple_of(LINE_BYTES / read.bytes())
+    }
+}
+
+/// How copies follow on each other, and the product on them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Copying {
+    /// A launch for each matrix, and each launch waits for the one before: what copying first and then
+    /// calling the product takes.
+    InTurn,
+    /// One launch for both, and the product's starts while it ends: programmatic dependent launch.
+    Overlapped,
+}
+
 /// A and B as the kernel reads them.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     batch: u64,
+    copying: Copying,
     stored: Element,
     read: Element,
     matrices: [Rows; 2],
@@ -44,22 +66,21 @@ pub struct Layout {
 
 impl Layout {
     /// Of a problem whose A and B are stored as `stored` and read as `read`.
-    pub fn new(problem: &Problem, stored: Element, read: Element) -> Self {
+    pub fn new(problem: &Problem, [stored, read]: [Element; 2], copying: Copying) -> Self {
         let (m, n, k) = problem.matrix();
         let batch = problem.form.batch;
         let mut scratch_bytes = 0;
         let mut rows = |operand, rows: u64, columns: u64| {
-            let unit = UNIT_BYTES / read.bytes();
-            if stored == read && columns.is_multiple_of(unit) {
+            let pitch = pitch(columns, [stored, read]);
+            if stored == read && pitch == columns {
                 return Rows {
                     operand,
                     place: Place::Operand(operand),
                     rows,
                     columns,
-                    pitch: columns,
+                    pitch,
                 };
             }
-            let pitch = columns.next_multiple_of(unit);
             // What is counted at the start is left alone.
             let start = scratch_bytes.max(4 * u64::from(SCRATCH_COUNTERS));
             scratch_bytes = start + (batch * rows * pitch * read.bytes()).next_multiple_of(256);
@@ -74,6 +95,7 @@ impl Layout {
         let matrices = [rows(A, m, k), rows(B, k, n)];
         Layout {
             batch,
+            copying,
             stored,
             read,
             matrices,
@@ -81,42 +103,83 @@ impl Layout {
         }
     }
 
+    /// Whether the product's launch starts while that of the copies ends.
+    pub fn overlaps(&self) -> bool {
+        self.copying == Copying::Overlapped && self.copied().next().is_some()
+    }
+
+    /// The matrices that are copied, and where to in the scratch memory.
+    fn copied(&self) -> impl Iterator<Item = (Rows, u64)> {
+        let copied = |matrix: Rows| match matrix.place {
+            Place::Scratch(offset) => Some((matrix, offset)),
+            Place::Operand(_) => None,
+        };
+        self.matrices.into_iter().filter_map(copied)
+    }
+
     /// The launches that make the copies.
     ///
     /// # Errors
     /// Why they cannot be launched.
     pub fn copies(&self, info: &DeviceInfo) -> Result<Vec<Launch>, String> {
+        let copied: Vec<_> = self.copied().collect();
+        let together = match self.copying {
+            Copying::InTurn => 1,
+            Copying::Overlapped => copied.len().max(1),
+        };
+        let launches = copied.chunks(together);
+        launches
+            .map(|matrices| self.copy(matrices[0], matrices.get(1).copied(), info))
+            .collect()
+    }
+
+    /// The launch that copies one matrix or two.
+    ///
+    /// # Errors
+    /// Why it cannot be launched.
+    fn copy(
+        &self,
+        first: (Rows, u64),
+        second: Option<(Rows, u64)>,
+        info: &DeviceInfo,
+    ) -> Result<Launch, String> {
         let entry = match (self.stored, self.read) {
             (Element::F32, Element::Bf16) => "narrow_rows_bf16",
             (_, Element::Bf16) => "pad_rows_16",
             (_, Element::F32) => "pad_rows_32",
         };
-        let mut launches = Vec::new();
-        for matrix in self.matrices {
-            let Place::Scratch(offset) = matrix.place else {
-                continue;
-            };
-            let rows = self.batch * matrix.rows;
-            let units = rows * matrix.pitch * self.read.bytes() / UNIT_BYTES;
-            let blocks = units.div_ceil(u64::from(SUPPORT_BLOCK));
-            launches.push(Launch {
-                entry,
-                grid: stream::grid(blocks.min(u64::from(info.units) * COPY_BLOCKS))?,
-                block: [SUPPORT_BLOCK, 1],
-                cluster: 1,
-                shared_bytes: 0,
-                scratch_bytes: self.scratch_bytes,
-                arguments: vec![
-                    Argument::Operand(matrix.operand),
-                    Argument::Scratch,
-                    Argument::U64(offset),
-                    Argument::U64(rows),
-                    word("a row", matrix.columns)?,
-                    word("a row", matrix.pitch)?,
-                ],
-            });
-        }
-        Ok(launches)
+        // Where there is no second matrix it has no rows.
+        let none = (Rows { rows: 0, ..first.0 }, first.1);
+        let both = [first, second.unwrap_or(none)];
+        let rows = both.map(|(matrix, _)| self.batch * matrix.rows);
+        let units = |i: usize| rows[i] * both[i].0.pitch * self.read.bytes() / UNIT_BYTES;
+        let blocks = (units(0) + units(1)).div_ceil(u64::from(SUPPORT_BLOCK));
+        let resident = u64::from(info.units) * u64::from(ROW_COPY_BLOCKS);
+        let word = |value: u64| word("a row", value);
+        let [columns_a, columns_b] = both.map(|(matrix, _)| word(matrix.columns));
+        let [pitch_a, pitch_b] = both.map(|(matrix, _)| word(matrix.pitch));
+        Ok(Launch {
+            entry,
+            grid: stream::grid(blocks.min(resident))?,
+            block: [SUPPORT_BLOCK, 1],
+            cluster: 1,
+            dependent: false,
+            shared_bytes: 0,
+            scratch_bytes: self.scratch_bytes,
+            arguments: vec![
+                Argument::Operand(both[0].0.operand),
+                Argument::Operand(both[1].0.operand),
+                Argument::Scratch,
+                Argument::U64(both[0].1),
+                Argument::U64(both[1].1),
+                Argument::U64(rows[0]),
+                Argument::U64(rows[1]),
+                columns_a?,
+                columns_b?,
+                pitch_a?,
+                pitch_b?,
+            ],
+        })
     }
 
     /// The tensor map of A (0) or B (1) with boxes of 128 bytes and `box_rows` rows.

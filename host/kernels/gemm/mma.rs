@@ -43,6 +43,7 @@ pub(super) fn launch(problem: &Problem) -> Result<Launch, String> {
         grid: stream::grid(tiles(problem))?,
         block: [MMA.threads(), 1],
         cluster: 1,
+        dependent: false,
         shared_bytes: MMA.shared_bytes(),
         scratch_bytes: 0,
         arguments: vec![

@@ -2,8 +2,8 @@
 //! H200 at sides from 64 to 8192, single and in batches; they need only put the choices in order.
 
 use gpu_kernels::params::{
-    ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_SMALL, TENSOR_TF32,
-    TENSOR_TF32_FLAT, TENSOR_WIDE, TensorTile,
+    ONE_STAGE, PIPELINED, SPECIALISED, TENSOR_FLAT, TENSOR_MIDDLE, TENSOR_MIDDLE_ALONE,
+    TENSOR_SMALL, TENSOR_TF32, TENSOR_TF32_FLAT, TENSOR_WIDE, TensorTile,
 };
 
 /// A kernel with its tile.
@@ -26,7 +26,7 @@ pub struct Tile {
 }
 
 /// The kernels of bfloat16, in the order of the ladder.
-pub const BF16: [Tile; 7] = [
+pub const BF16: [Tile; 8] = [
     Tile {
         variant: "wgmma",
         entry: "gemm_bf16_one_stage",
@@ -71,6 +71,15 @@ pub const BF16: [Tile; 7] = [
         full: 0.52,
         alone: 0.52,
         around: 1.5,
+    },
+    Tile {
+        variant: "narrow-alone",
+        entry: "gemm_bf16_middle_alone",
+        shape: TENSOR_MIDDLE_ALONE,
+        stays: true,
+        full: 0.52,
+        alone: 0.52,
+        around: 1.6,
     },
     Tile {
         variant: "flat",
@@ -124,6 +133,11 @@ pub(super) const BYTES: f64 = 4.2e6;
 /// Multiprocessors of the device that the constants are from.
 pub(super) const UNITS: f64 = 132.0;
 
+/// Bytes that a multiprocessor takes from the L2 in a microsecond when all do.
+const L2_BYTES: f64 = 111e3;
+/// Bytes of a line of the L2, and of a row of a box.
+const LINE: u64 = 128;
+
 /// A product, and the device that it runs on.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
@@ -137,6 +151,8 @@ pub struct Case {
     pub batch: u64,
     /// Bytes of an element.
     pub element: u64,
+    /// Bytes from one row to the next of the operand whose rows are those of C, and of the other.
+    pub pitches: [u64; 2],
     /// Multiprocessors.
     pub units: u64,
 }
@@ -167,6 +183,13 @@ impl Tile {
         clusters * u64::from(self.shape.cluster)
     }
 
+    /// Bytes of the lines of the L2 that a block reads for a k tile.
+    fn fetched(&self, case: &Case) -> f64 {
+        let [rows, columns] = case.pitches.map(lines);
+        f64::from(self.shape.a_bytes()) * rows
+            + f64::from(self.shape.b_bytes() / self.shape.cluster) * columns
+    }
+
     /// Microseconds of the launch, by the model: those of its waves of tiles and those of its
     /// bytes, which overlap but not wholly.
     pub fn microseconds(&self, case: &Case) -> f64 {
@@ -177,13 +200,21 @@ impl Tile {
         // Of the multiprocessor that has the most.
         let share = blocks.div_ceil(case.units) as f64 / f64::from(self.shape.blocks_per_sm);
         let depth = case.k.div_ceil(DEPTH_BYTES / case.element) as f64;
+        let beside = blocks.div_ceil(case.units) as f64;
         let step = self.alone.max(self.full * share);
+        let step = step.max(beside * self.fetched(case) / L2_BYTES);
         let waves = tiles.div_ceil(resident) as f64 * (depth * step + self.around);
         let [m, n, k, batch] = [case.m, case.n, case.k, case.batch].map(|side| side as f64);
         let bytes = case.element as f64 * batch * (m * k + k * n + 2.0 * m * n);
         let memory = bytes / (BYTES * case.units as f64 / UNITS);
         LAUNCH + waves.hypot(memory)
     }
+}
+
+/// Lines that a line's worth of a row lies in, on average over the rows, `pitch` bytes apart.
+fn lines(pitch: u64) -> f64 {
+    let step = 1 << pitch.trailing_zeros().min(LINE.trailing_zeros());
+    2.0 - step as f64 / LINE as f64
 }
 
 /// The tile of `all` that takes the least time.
@@ -205,11 +236,11 @@ mod tests {
     /// The fastest tiles of an H200, as measured: the choice must be one of them.
     #[test]
     fn the_choice_is_the_fastest_or_near_it() {
-        let bf16: [(u64, u64, &[&str]); 12] = [
+        let bf16: [(u64, u64, &[&str]); 17] = [
             (256, 1, &["flat", "small", "pipelined"]),
             (1000, 1, &["flat"]),
             (1280, 1, &["pipelined", "flat"]),
-            (1536, 1, &["narrow"]),
+            (1536, 1, &["narrow", "narrow-alone"]),
             (1792, 1, &["cluster", "specialised", "pipelined"]),
             (2048, 1, &["specialised", "pipelined"]),
             (2360, 1, &["narrow"]),
@@ -218,6 +249,11 @@ mod tests {
             (64, 65_536, &["small"]),
             (128, 16_384, &["pipelined", "flat"]),
             (256, 4_096, &["cluster", "specialised"]),
+            (192, 7_282, &["narrow", "flat"]),
+            (320, 2_622, &["narrow-alone"]),
+            (384, 1_821, &["narrow-alone"]),
+            (576, 810, &["narrow-alone"]),
+            (768, 456, &["specialised", "cluster", "narrow-alone"]),
         ];
         let tf32: [(u64, u64, &[&str]); 3] = [
             (2048, 1, &["transposed"]),
@@ -245,7 +281,21 @@ mod tests {
             k: n,
             batch,
             element,
+            pitches: [n * element; 2],
             units: 132,
+        }
+    }
+
+    #[test]
+    fn rows_that_start_elsewhere_lie_in_more_lines() {
+        for (pitch, expected) in [
+            (256, 1.0),
+            (8192, 1.0),
+            (192, 1.5),
+            (16, 1.875),
+            (4720, 1.875),
+        ] {
+            assert_eq!(lines(pitch), expected, "{pitch}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The launches of the kernels on `wgmma`.
 
-use super::layout::{C, Layout, word};
+use super::layout::{C, Layout, pitch, word};
 use super::mma;
 use super::tiles::{self, Case, Tile};
 use crate::device::{DeviceInfo, DeviceKind, Element};
@@ -14,7 +14,7 @@ use gpu_kernels::params::{
 const WGMMA: ComputeCapability = ComputeCapability::new(9, 0);
 
 /// The ladder of bfloat16 products.
-pub const BF16: [Variant; 9] = [
+pub const BF16: [Variant; 10] = [
     mma::VARIANT,
     Variant {
         name: "wgmma",
@@ -37,8 +37,12 @@ pub const BF16: [Variant; 9] = [
         summary: "the same with 128 x 192 tiles",
     },
     Variant {
+        name: "narrow-alone",
+        summary: "128 x 192 tiles, blocks that share nothing",
+    },
+    Variant {
         name: "flat",
-        summary: "the same with 64 x 128 tiles, eight k tiles ahead",
+        summary: "64 x 128 tiles, eight k tiles ahead, two blocks share B",
     },
     Variant {
         name: "small",
@@ -104,6 +108,7 @@ pub fn bf16(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
         grid: stream::grid(tile.grid(&case))?,
         block: [shape.threads(), 1],
         cluster: 1,
+        dependent: layout.overlaps(),
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: layout.scratch_bytes,
         arguments: arguments(
@@ -132,6 +137,7 @@ pub fn tf32(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
         grid: stream::grid(tile.grid(&case))?,
         block: [shape.threads(), 1],
         cluster: 1,
+        dependent: layout.overlaps(),
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: layout.scratch_bytes,
         arguments: arguments(
@@ -195,23 +201,28 @@ pub fn staged(problem: &Problem) -> bool {
 /// What the tile of a problem in bfloat16 is chosen by.
 pub fn case(problem: &Problem, info: &DeviceInfo) -> Case {
     let (m, n, k) = problem.matrix();
+    let stored = problem.kernel.kernel().storage();
+    let bytes = |columns| Element::Bf16.bytes() * pitch(columns, [stored, Element::Bf16]);
     Case {
         m,
         n,
         k,
         batch: problem.form.batch,
         element: Element::Bf16.bytes(),
+        pitches: [bytes(k), bytes(n)],
         units: u64::from(info.units),
     }
 }
 
 /// What the tile of a problem in TF32 is chosen by.
 pub fn transposed_case(problem: &Problem, info: &DeviceInfo) -> Case {
-    let (m, n, _) = problem.matrix();
+    let (m, n, k) = problem.matrix();
+    let bytes = |columns| Element::F32.bytes() * pitch(columns, [Element::F32; 2]);
     Case {
         m: n,
         n: m,
         element: Element::F32.bytes(),
+        pitches: [bytes(n), bytes(k)],
         ..case(problem, info)
     }
 }

@@ -142,6 +142,7 @@ impl Kernel for Mix {
             grid: share.grid,
             block: [STREAM_BLOCK, 1],
             cluster: 1,
+            dependent: false,
             shared_bytes: MIX_RING_SHARED_BYTES,
             scratch_bytes: 0,
             arguments,

@@ -16,6 +16,7 @@ const ONE_TILE: &[&str] = &["gemm_bf16_one_stage", "gemm_bf16_pipelined"];
 const STAYING: &[&str] = &[
     "gemm_bf16_flat",
     "gemm_bf16_middle",
+    "gemm_bf16_middle_alone",
     "gemm_bf16_small",
     "gemm_bf16_specialised",
     "gemm_bf16_wide",
@@ -55,6 +56,18 @@ fn a_phase_that_is_not_waited_for_is_noticed() {
         &[],
     );
     assert!(found >= 12, "{found} waits in all");
+}
+
+#[test]
+fn a_launch_that_does_not_wait_for_the_copies_before_it_is_noticed() {
+    let found = break_each(
+        "gemm_",
+        "griddepcontrol.wait",
+        |_| Some("membar.cta".to_owned()),
+        &["launch before this one not waited for"],
+        &[],
+    );
+    assert!(found >= 9, "{found} waits in all");
 }
 
 #[test]

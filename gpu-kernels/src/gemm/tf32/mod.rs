@@ -21,7 +21,7 @@ use crate::gpu::thread;
 use crate::params::{TENSOR_TF32, TENSOR_TF32_DEPTH, TENSOR_TF32_FLAT, TensorTile, WARP};
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Descriptor, Sums, Sums128, Sums256};
-use crate::ptx::{bulk_tensor, mbarrier, warp};
+use crate::ptx::{bulk_tensor, grid, mbarrier, warp};
 use fragment::{Half, Reader};
 use output::Own;
 
@@ -55,6 +55,7 @@ unsafe fn run<T: Tile>(products: Products) {
     unsafe {
         if index == 0 {
             ring.make_barriers::<T>(consumers * WARPS);
+            grid::wait_for_last();
         }
         thread::sync_threads();
         if index < 128 * consumers {

@@ -176,8 +176,25 @@ struct LaunchConfig {
     count: c_uint,
 }
 
-/// Puts a launch on a stream whose blocks run in clusters, spread over the multiprocessors as their
-/// load allows: by the default the blocks of a cluster share some, while others stand idle.
+/// What a launch asks for beyond what every launch says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extras {
+    /// Blocks of a cluster, spread over the multiprocessors as their load allows: by the default the blocks
+    /// of a cluster share some, while others stand idle. 1 for what the function says.
+    pub cluster: u32,
+    /// Whether it may start before the launch in front of it ends.
+    pub dependent: bool,
+}
+
+impl Extras {
+    /// Nothing.
+    pub const NONE: Extras = Extras {
+        cluster: 1,
+        dependent: false,
+    };
+}
+
+/// Puts a launch on a stream that asks for more than `cuLaunchKernel` takes.
 ///
 /// # Errors
 /// The driver's error.
@@ -185,9 +202,10 @@ struct LaunchConfig {
 /// # Safety
 /// As for `cuLaunchKernel`: `parameters` point to the parameters of the function, which is one of a
 /// module of the current context; the stream is alive. The grid is a multiple of the cluster.
-pub unsafe fn launch_in_clusters(
+pub unsafe fn launch_with(
+    extras: Extras,
     function: cust::sys::CUfunction,
-    [grid, cluster]: [u32; 2],
+    grid: u32,
     [x, y]: [u32; 2],
     shared_bytes: u32,
     stream: cust::sys::CUstream,
@@ -205,9 +223,11 @@ pub unsafe fn launch_in_clusters(
     const SCHEDULING_POLICY: c_int = 5;
     /// `CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING`
     const LOAD_BALANCING: c_uint = 2;
+    /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`
+    const PROGRAMMATIC_SERIALIZATION: c_int = 6;
     // SAFETY: the type of cuLaunchKernelEx.
     let Some(launch): Option<LaunchEx> = (unsafe { symbol(c"cuLaunchKernelEx") }) else {
-        return Err("the driver has no cuLaunchKernelEx: clusters need 520 or later".to_owned());
+        return Err("the driver has no cuLaunchKernelEx, which came with 520".to_owned());
     };
     let attribute = |id, first: &[c_uint]| {
         let mut value = [0; 16];
@@ -218,10 +238,14 @@ pub unsafe fn launch_in_clusters(
             value,
         }
     };
-    let attributes = [
-        attribute(CLUSTER_DIMENSION, &[cluster, 1, 1]),
-        attribute(SCHEDULING_POLICY, &[LOAD_BALANCING]),
-    ];
+    let mut attributes = Vec::new();
+    if extras.cluster > 1 {
+        attributes.push(attribute(CLUSTER_DIMENSION, &[extras.cluster, 1, 1]));
+        attributes.push(attribute(SCHEDULING_POLICY, &[LOAD_BALANCING]));
+    }
+    if extras.dependent {
+        attributes.push(attribute(PROGRAMMATIC_SERIALIZATION, &[1]));
+    }
     let config = LaunchConfig {
         grid: [grid, 1, 1],
         block: [x, y, 1],

@@ -233,6 +233,77 @@ pub const NARROW: TileShape = TileShape {
     blocks_per_sm: 6,
 };
 
+/// How the warps of a block share the k of one tile of C: each sums the whole tile over its own slices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlicedShape {
+    /// Rows of C.
+    pub m: u32,
+    /// Columns of C.
+    pub n: u32,
+    /// Depth of a slice.
+    pub k: u32,
+    /// Rows of a thread.
+    pub thread_m: u32,
+    /// Columns of a thread, a multiple of 4.
+    pub thread_n: u32,
+    /// Warps of a block.
+    pub warps: u32,
+    /// Slices of a warp in shared memory, at least 2: one is multiplied, the others are on their way.
+    pub stages: u32,
+    /// Blocks on a multiprocessor.
+    pub blocks_per_sm: u32,
+}
+
+impl SlicedShape {
+    /// Threads of a warp one below the other.
+    pub const fn lanes_m(&self) -> u32 {
+        self.m / self.thread_m
+    }
+
+    /// Threads of a warp side by side.
+    pub const fn lanes_n(&self) -> u32 {
+        self.n / self.thread_n
+    }
+
+    /// Threads of a block.
+    pub const fn threads(&self) -> u32 {
+        self.warps * WARP
+    }
+
+    /// Bytes of A's part of a stage.
+    pub const fn a_bytes(&self) -> u32 {
+        self.m * self.k * 4
+    }
+
+    /// Bytes of a stage.
+    pub const fn stage_bytes(&self) -> u32 {
+        self.a_bytes() + self.k * self.n * 4
+    }
+
+    /// Bytes of a warp's stages.
+    pub const fn warp_bytes(&self) -> u32 {
+        self.stages * self.stage_bytes()
+    }
+
+    /// Dynamic shared memory of a block.
+    pub const fn shared_bytes(&self) -> u32 {
+        self.warps * self.warp_bytes()
+    }
+}
+
+/// Products that are narrow on one side, or small: as much arithmetic for each load of a fragment as in
+/// [`WIDE`], in tiles half as large as [`FLAT`].
+pub const SLICED: SlicedShape = SlicedShape {
+    m: 64,
+    n: 64,
+    k: 16,
+    thread_m: 8,
+    thread_n: 16,
+    warps: 4,
+    stages: 2,
+    blocks_per_sm: 2,
+};
+
 /// How a team of threads shares a whole product of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProductShape {
@@ -822,6 +893,10 @@ pub const ENTRIES: &[Entry] = &[
     product_entry("sgemm_product_64", PRODUCT_64),
     product_entry("sgemm_product_64_any", PRODUCT_64),
     entry("sgemm_register", REGISTER_BLOCK, 2, true),
+    Entry {
+        only: Some("sm_90a"),
+        ..entry("sgemm_sliced", SLICED.threads(), SLICED.blocks_per_sm, true)
+    },
     tile_entry("sgemm_small", SMALL),
     tile_entry("sgemm_small_any", SMALL),
     together_entry("sgemm_small_together", SMALL),

@@ -3,8 +3,8 @@
 //! A ladder to climb: [`naive`] reads both operands from global memory for every FMA,
 //! [`tiled`] shares tiles of them through shared memory, [`register`] keeps 8 x 8 elements of C
 //! in the registers of each thread, [`pipelined`] copies the next tiles while it multiplies
-//! (`tile` holds its engine), [`product`] gives each product of a batch of small ones to a team of
-//! threads.
+//! (`tile` holds its engine), `sliced` lets the warps of a block share the k of a tile, [`product`] gives
+//! each product of a batch of small ones to a team of threads.
 //!
 //! All take batches: products of one size, their operands one behind the other in memory.
 
@@ -12,6 +12,8 @@ pub mod naive;
 pub mod pipelined;
 pub mod product;
 pub mod register;
+#[cfg(sm_90a)]
+pub mod sliced;
 mod tile;
 pub mod tiled;
 

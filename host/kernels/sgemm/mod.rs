@@ -3,12 +3,14 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `tiles` | which pipelined tiles, and how they are shared out: by a cost model |
+//! | `slices` | for narrow and small products: how many blocks, whose warps take slices of k, compute a tile |
 //! | `products` | for batches of small products: which team of threads computes a whole one |
 //! | `surplus` | FLOPs beyond the work model |
 //!
 //! Operands, work and verification are those of every matrix product ([`super::gemm`]).
 
 mod products;
+mod slices;
 mod surplus;
 mod tiles;
 
@@ -21,7 +23,7 @@ use super::{
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::roofline::work::{Work, WorkError};
 use gpu_kernels::params::{
-    NAIVE_TILE, REGISTER_BLOCK, REGISTER_SHARED_BYTES, REGISTER_TILE, TILED_SHARED_BYTES,
+    NAIVE_TILE, REGISTER_BLOCK, REGISTER_SHARED_BYTES, REGISTER_TILE, SLICED, TILED_SHARED_BYTES,
     TILED_TILE, VECTOR_ELEMENTS,
 };
 
@@ -183,6 +185,8 @@ impl Products {
 enum Choice {
     /// Pipelined tiles.
     Tiles(tiles::Choice),
+    /// Tiles whose warps take slices of k.
+    Slices(slices::Choice),
     /// Teams that compute whole products.
     Teams(products::Choice),
 }
@@ -192,17 +196,16 @@ fn choice(variant: &str, products: Products, info: &DeviceInfo) -> Option<Choice
     match variant {
         "async" => tiles::whole(products, info).map(Choice::Tiles),
         "auto" => {
-            let (tiles, teams) = (
-                tiles::choose(products, info),
-                products::choose(products, info),
-            );
-            match (tiles, teams) {
-                (Some(tiles), Some(teams)) if tiles.cycles < teams.cycles => {
-                    Some(Choice::Tiles(tiles))
-                }
-                (_, Some(teams)) => Some(Choice::Teams(teams)),
-                (tiles, None) => tiles.map(Choice::Tiles),
-            }
+            let tiles =
+                tiles::choose(products, info).map(|tiles| (tiles.cycles, Choice::Tiles(tiles)));
+            let slices = slices::choose(products, info)
+                .map(|slices| (slices.cycles, Choice::Slices(slices)));
+            let teams =
+                products::choose(products, info).map(|teams| (teams.cycles, Choice::Teams(teams)));
+            let choices = [teams, slices, tiles].into_iter().flatten();
+            choices
+                .min_by(|(a, _), (b, _)| a.total_cmp(b))
+                .map(|(_, choice)| choice)
         }
         _ => None,
     }
@@ -228,6 +231,7 @@ fn launch(problem: &Problem, products: Products, info: &DeviceInfo) -> Result<La
     }
     match choice(problem.variant, products, info) {
         Some(Choice::Tiles(choice)) => return pipelined(&choice, arguments),
+        Some(Choice::Slices(choice)) => return sliced(&choice, arguments),
         Some(Choice::Teams(choice)) => return teams(&choice, products.batch, arguments),
         None => {}
     }
@@ -276,6 +280,20 @@ fn pipelined(choice: &tiles::Choice, mut arguments: Vec<Argument>) -> Result<Lau
         dependent: false,
         shared_bytes: choice.shape.shared_bytes(),
         scratch_bytes: choice.scratch_bytes(),
+        arguments,
+    })
+}
+
+/// The launch of the kernel whose warps take slices of k.
+fn sliced(choice: &slices::Choice, arguments: Vec<Argument>) -> Result<Launch, String> {
+    Ok(Launch {
+        entry: "sgemm_sliced",
+        grid: stream::grid(choice.grid)?,
+        block: [SLICED.threads(), 1],
+        cluster: choice.cluster,
+        dependent: false,
+        shared_bytes: SLICED.shared_bytes(),
+        scratch_bytes: 0,
         arguments,
     })
 }

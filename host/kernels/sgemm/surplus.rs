@@ -3,7 +3,7 @@
 use super::{Choice, Products, choice};
 use crate::device::DeviceInfo;
 use crate::kernels::{Problem, Surplus};
-use gpu_kernels::params::{ProductShape, REGISTER_DEPTH, REGISTER_TILE, TILED_TILE};
+use gpu_kernels::params::{ProductShape, REGISTER_DEPTH, REGISTER_TILE, SLICED, TILED_TILE};
 
 /// What a variant executes beyond the model.
 ///
@@ -29,6 +29,14 @@ pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
                 overhead: batch * m * n + area * choice.additions(depth),
                 // Adding to elements outside C, before it is decided what is stored.
                 avoidable: batch * (covered - m * n),
+            };
+        }
+        Some(Choice::Slices(choice)) => {
+            let area = u64::from(SLICED.m) * u64::from(SLICED.n);
+            return Surplus {
+                padding: padding([SLICED.m, SLICED.n, SLICED.k]),
+                overhead: batch * m * n + area * choice.additions(),
+                avoidable: 0,
             };
         }
         Some(Choice::Teams(choice)) => {

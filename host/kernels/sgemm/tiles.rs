@@ -151,6 +151,12 @@ pub fn resident(blocks_per_sm: u32, shared_bytes: u32, info: &DeviceInfo) -> u32
     blocks_per_sm.min(info.blocks_by_shared_memory(shared_bytes))
 }
 
+/// Clusters of `parts` blocks that all groups of `units` multiprocessors together hold, with so many blocks
+/// on each.
+pub fn clusters(units: u64, blocks: u64, parts: u64) -> u64 {
+    units * (GROUP * blocks / parts) / GROUP
+}
+
 /// The products of a launch on a device, for one tile.
 struct Case<'a> {
     tile: &'a Tile,
@@ -234,9 +240,8 @@ impl<'a> Case<'a> {
         let sizes = self.together.into_iter().flat_map(each);
         let sizes = sizes.filter(move |&(_, parts)| parts <= depth);
         sizes.filter_map(move |(entry, parts)| {
-            // Clusters of all groups together, with so many blocks on a multiprocessor.
-            let clusters = |blocks: u64| self.units * (GROUP * blocks / parts) / GROUP;
-            let blocks = (1..=self.per_unit).find(|&blocks| clusters(blocks) >= tiles)?;
+            let blocks =
+                (1..=self.per_unit).find(|&blocks| clusters(self.units, blocks, parts) >= tiles)?;
             let cycles = self.cycles(blocks, depth.div_ceil(parts), 1);
             Some(Choice {
                 entry,

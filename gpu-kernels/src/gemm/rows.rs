@@ -7,13 +7,9 @@
 use crate::gpu::thread;
 use crate::ptx::convert::bf16_pair;
 use crate::ptx::{global, grid};
-use crate::stream::grid_stride;
 
 /// Most elements of a unit.
 const MOST: usize = 8;
-/// Units whose loads a thread has under way together.
-const TOGETHER: usize = 2;
-
 /// What elements become.
 trait Unit: Sized {
     /// What is copied.
@@ -27,11 +23,11 @@ trait Unit: Sized {
     /// Copies this thread's part of a matrix.
     ///
     /// # Safety
-    /// As for [`Matrix::copy`].
+    /// As for [`Matrix::copy_by`].
     #[inline(always)]
     unsafe fn copy(matrix: &Matrix<Self::Element>) {
         // SAFETY: as the caller vouches.
-        unsafe { matrix.copy::<Self>() }
+        unsafe { matrix.copy::<Self, 3>() }
     }
 }
 
@@ -80,7 +76,7 @@ impl Unit for Narrow {
         unsafe {
             match aligned && matrix.columns.is_multiple_of(Self::ELEMENTS) {
                 true => matrix.narrow(),
-                false => matrix.copy::<Self>(),
+                false => matrix.copy::<Self, 2>(),
             }
         }
     }
@@ -117,16 +113,50 @@ impl<E: Copy + Default> Matrix<E> {
         (self.from.wrapping_add(at), column)
     }
 
-    /// Copies this thread's units.
+    /// Copies this thread's units, `TOGETHER` at a time, of which `load` gives the elements of one, where
+    /// it lies and which column it starts in.
     ///
     /// # Safety
     /// `from` and `to` hold the elements, `to` aligned to 16 bytes; nobody else uses `to`, or writes to
     /// `from`.
     #[inline(always)]
-    unsafe fn copy<U: Unit<Element = E>>(&self) {
+    unsafe fn copy_by<U: Unit<Element = E>, const TOGETHER: usize>(
+        &self,
+        load: impl Fn(*const E, u32) -> [E; MOST],
+    ) {
         let (total, units) = self.units::<U>();
-        grid_stride(total, |i| {
-            let (from, first) = self.place::<U>(i, units);
+        let stride = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
+        let mut first = thread::block_idx_x() as usize * thread::block_dim_x() as usize
+            + thread::thread_idx_x() as usize;
+        let load = |i: usize| {
+            let (from, column) = self.place::<U>(i, units);
+            load(from, column)
+        };
+        // SAFETY: units of the copy.
+        unsafe {
+            while first + (TOGETHER - 1) * stride < total {
+                let units: [_; TOGETHER] = core::array::from_fn(|u| load(first + u * stride));
+                let mut u = 0;
+                while u < TOGETHER {
+                    self.store::<U>(first + u * stride, units[u]);
+                    u += 1;
+                }
+                first += TOGETHER * stride;
+            }
+            while first < total {
+                self.store::<U>(first, load(first));
+                first += stride;
+            }
+        }
+    }
+
+    /// Copies this thread's units element by element.
+    ///
+    /// # Safety
+    /// As for [`Matrix::copy_by`].
+    #[inline(always)]
+    unsafe fn copy<U: Unit<Element = E>, const TOGETHER: usize>(&self) {
+        let load = |from: *const E, first: u32| {
             let mut elements = [E::default(); MOST];
             for lane in 0..U::ELEMENTS {
                 if first + lane < self.columns {
@@ -134,9 +164,10 @@ impl<E: Copy + Default> Matrix<E> {
                     elements[lane as usize] = unsafe { *from.add(lane as usize) };
                 }
             }
-            // SAFETY: unit i of the copy.
-            unsafe { self.store::<U>(i, elements) };
-        });
+            elements
+        };
+        // SAFETY: as the caller vouches.
+        unsafe { self.copy_by::<U, TOGETHER>(load) }
     }
 
     /// Stores unit `i`.
@@ -151,18 +182,13 @@ impl<E: Copy + Default> Matrix<E> {
 }
 
 impl Matrix<f32> {
-    /// Rounds this thread's units of a matrix whose rows are whole units, several at a time.
+    /// Rounds this thread's units of a matrix whose rows are whole units.
     ///
     /// # Safety
-    /// As for [`Matrix::copy`]; `from` is aligned to 16 bytes, too.
+    /// As for [`Matrix::copy_by`]; `from` is aligned to 16 bytes, too.
     #[inline(always)]
     unsafe fn narrow(&self) {
-        let (total, units) = self.units::<Narrow>();
-        let stride = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
-        let mut first = thread::block_idx_x() as usize * thread::block_dim_x() as usize
-            + thread::thread_idx_x() as usize;
-        let load = |i: usize| {
-            let (from, column) = self.place::<Narrow>(i, units);
+        let load = |from: *const f32, column: u32| {
             if column >= self.columns {
                 return [0.0; MOST];
             }
@@ -171,22 +197,8 @@ impl Matrix<f32> {
             let [[a, b, c, d], [e, f, g, h]] = halves;
             [a, b, c, d, e, f, g, h]
         };
-        // SAFETY: units of the copy.
-        unsafe {
-            while first + (TOGETHER - 1) * stride < total {
-                let units: [_; TOGETHER] = core::array::from_fn(|u| load(first + u * stride));
-                let mut u = 0;
-                while u < TOGETHER {
-                    self.store::<Narrow>(first + u * stride, units[u]);
-                    u += 1;
-                }
-                first += TOGETHER * stride;
-            }
-            while first < total {
-                self.store::<Narrow>(first, load(first));
-                first += stride;
-            }
-        }
+        // SAFETY: as the caller vouches.
+        unsafe { self.copy_by::<Narrow, 2>(load) }
     }
 }
 

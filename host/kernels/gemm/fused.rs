@@ -5,7 +5,7 @@ use super::layout::{A, B, C, word};
 use super::tiles::{self, BYTES, Case, LAUNCH, Tile, UNITS};
 use super::wgmma::{case, check};
 use crate::device::{DeviceInfo, Element};
-use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, Variant, stream};
+use crate::kernels::{Argument, Launch, Place, Problem, Swizzle, TensorMap, Variant, stream};
 use gpu_kernels::params::{
     FUSED_DEEP, FUSED_DEPTH, FUSED_LARGE, FUSED_SMALL, FUSED_SQUARE, LOADS_A, LOADS_B, OUT_F32,
     READS_C, STAGES_C,
@@ -200,6 +200,7 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         batch: case.batch,
         box_columns: FUSED_DEPTH,
         box_rows,
+        swizzle: Swizzle::Bytes128,
     };
     let map = |operand, sides, box_rows, copied: bool| {
         Argument::TensorMap(copied.then_some(map(operand, sides, box_rows)))

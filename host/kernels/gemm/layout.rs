@@ -5,7 +5,7 @@
 //! row filled up with zeros. The copies are launches of their own that count as part of the kernel.
 
 use crate::device::{DeviceInfo, Element};
-use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, stream};
+use crate::kernels::{Argument, Launch, Place, Problem, Swizzle, TensorMap, stream};
 use gpu_kernels::params::{SCRATCH_COUNTERS, SUPPORT_BLOCK};
 
 /// Bytes of which rows are made that bulk copies take.
@@ -130,6 +130,7 @@ impl Layout {
             batch: self.batch,
             box_columns: (128 / self.read.bytes()) as u32,
             box_rows,
+            swizzle: Swizzle::Bytes128,
         }))
     }
 }

@@ -304,6 +304,81 @@ pub const SLICED: SlicedShape = SlicedShape {
     blocks_per_sm: 2,
 };
 
+/// How a block computes a tile of C whose warps read the same stages, filled by bulk tensor copies; a warp has
+/// the rows and columns of [`SLICED`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BulkShape {
+    /// Warps of a block, one below the other.
+    pub warps_m: u32,
+    /// Warps of a block, side by side.
+    pub warps_n: u32,
+    /// Depth of a slice.
+    pub k: u32,
+    /// Columns of C that are copied together.
+    pub c_box: u32,
+    /// Slices in shared memory.
+    pub stages: u32,
+    /// Blocks on a multiprocessor.
+    pub blocks_per_sm: u32,
+}
+
+impl BulkShape {
+    /// Rows of C.
+    pub const fn m(&self) -> u32 {
+        self.warps_m * SLICED.m
+    }
+
+    /// Columns of C.
+    pub const fn n(&self) -> u32 {
+        self.warps_n * SLICED.n
+    }
+
+    /// Threads of a block.
+    pub const fn threads(&self) -> u32 {
+        self.warps_m * self.warps_n * WARP
+    }
+
+    /// Bytes of a row of B in a stage.
+    pub const fn b_row(&self) -> u32 {
+        4 * self.n()
+    }
+
+    /// Bytes of A's part of a stage.
+    pub const fn a_bytes(&self) -> u32 {
+        self.m() * self.k * 4
+    }
+
+    /// Bytes of a stage.
+    pub const fn stage_bytes(&self) -> u32 {
+        self.a_bytes() + self.k * self.b_row()
+    }
+
+    /// Bytes of the columns of C that are copied together.
+    pub const fn c_box_bytes(&self) -> u32 {
+        self.m() * self.c_box * 4
+    }
+
+    /// Offset of the stages' barriers in shared memory.
+    pub const fn barriers_offset(&self) -> u32 {
+        self.stages * self.stage_bytes()
+    }
+
+    /// Dynamic shared memory of a block: the stages, and a barrier of 8 bytes for each.
+    pub const fn shared_bytes(&self) -> u32 {
+        self.barriers_offset() + 8 * self.stages
+    }
+}
+
+/// Batches: A and B are read once for 128 x 128 of C.
+pub const BULK: BulkShape = BulkShape {
+    warps_m: 2,
+    warps_n: 2,
+    k: SLICED.k,
+    c_box: 16,
+    stages: 6,
+    blocks_per_sm: 2,
+};
+
 /// How a team of threads shares a whole product of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProductShape {
@@ -870,6 +945,10 @@ pub const ENTRIES: &[Entry] = &[
     row_copy_entry("pad_rows_32"),
     entry("saxpy_scalar", SCALAR_BLOCK, 8, true),
     entry("saxpy_vector", STREAM_BLOCK, 16, true),
+    Entry {
+        only: Some("sm_90a"),
+        ..entry("sgemm_bulk", BULK.threads(), BULK.blocks_per_sm, true)
+    },
     tile_entry("sgemm_flat", FLAT),
     tile_entry("sgemm_flat_any", FLAT),
     together_entry("sgemm_flat_together", FLAT),

@@ -110,8 +110,7 @@ pub enum Argument {
 /// What a bulk tensor copy moves: a box of a row-major matrix, one of a batch of such matrices
 /// that lie one behind the other (CUDA driver API, `cuTensorMapEncodeTiled`).
 ///
-/// Rows are 16-byte aligned; a box's rows are at most 128 bytes and land in shared memory with the
-/// 128-byte swizzle. Elements outside the matrix are read as 0 and not written.
+/// Rows are 16-byte aligned. Elements outside the matrix are read as 0 and not written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TensorMap {
     /// Where the matrices lie.
@@ -124,10 +123,23 @@ pub struct TensorMap {
     pub rows: u64,
     /// Matrices.
     pub batch: u64,
-    /// Columns of the box.
+    /// Columns of the box, at most 256.
     pub box_columns: u32,
     /// Rows of the box, at most 256.
     pub box_rows: u32,
+    /// How the box lies in shared memory.
+    pub swizzle: Swizzle,
+}
+
+/// How the 16-byte pieces of a box's rows change places in shared memory, from row to row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Swizzle {
+    /// Not at all.
+    None,
+    /// Within 64 bytes, which is the most that a row then has.
+    Bytes64,
+    /// Within 128 bytes, which is the most that a row then has.
+    Bytes128,
 }
 
 /// Where a matrix lies.

@@ -66,9 +66,10 @@ fn sizes(kind: SizeKind) -> &'static str {
 }
 
 /// Sizes of batches around the teams of small products, and some that take tiles: sides that are
-/// odd, so that only every other product starts on 16 bytes, and a k of several parts.
+/// odd, so that only every other product starts on 16 bytes, and a k of several parts, or of more slices than
+/// `sgemm_bulk` has stages.
 const BATCHED: &str =
-    "16,4x12x20,3x5x7,32,20x28x40,17x31x33,64,40x36x72,33x63x67,65x9x13,72x136x40";
+    "16,4x12x20,3x5x7,32,20x28x40,17x31x33,64,40x36x72,33x63x67,65x9x13,72x136x40,100x124x168";
 
 /// Sizes of batches whose products are too deep for a team to take at once.
 const BATCHED_DEEP: &str = "36x36x68,33x33x65";

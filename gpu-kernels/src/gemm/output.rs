@@ -243,8 +243,8 @@ impl<T: Tile> Old for OldPairs<T> {
     unsafe fn end(&mut self, _: u32) {}
 }
 
-/// Asks for the block's tile of C to be brought into the L2 while it is computed: thread `index` of
-/// `threads` that have nothing else to do.
+/// Asks for the block's tile of C to be brought into the L2 while it is computed: thread `index` of the
+/// `threads` that neither copy nor multiply.
 ///
 /// # Safety
 /// The pointers of `products` are as it says.

@@ -86,7 +86,7 @@ impl Unit for Narrow {
 struct Matrix<E> {
     from: *const E,
     /// Rows of `pitch` elements, whole units.
-    to: *mut f32,
+    to: *mut [u32; 4],
     rows: u64,
     columns: u32,
     pitch: u32,
@@ -177,7 +177,7 @@ impl<E: Copy + Default> Matrix<E> {
     #[inline(always)]
     unsafe fn store<U: Unit<Element = E>>(&self, i: usize, elements: [E; MOST]) {
         // SAFETY: as the caller vouches.
-        unsafe { global::store_v4(self.to.add(4 * i), U::pack(elements).map(f32::from_bits)) }
+        unsafe { global::store_v4(self.to.add(i).cast(), U::pack(elements).map(f32::from_bits)) }
     }
 }
 

@@ -3,15 +3,20 @@
 //! A ladder to climb: [`naive`] reads both operands from global memory for every FMA,
 //! [`tiled`] shares tiles of them through shared memory, [`register`] keeps 8 x 8 elements of C
 //! in the registers of each thread, [`pipelined`] copies the next tiles while it multiplies
-//! (`tile` holds its engine), `sliced` lets the warps of a block share the k of a tile, [`product`] gives
+//! (`tile` holds its engine), `sliced` lets the warps of a block share the k of a tile, `bulk` has bulk tensor
+//! copies fill the stages of tiles, for batches (`row_major` is the main loop of both), [`product`] gives
 //! each product of a batch of small ones to a team of threads.
 //!
 //! All take batches: products of one size, their operands one behind the other in memory.
 
+#[cfg(sm_90a)]
+pub mod bulk;
 pub mod naive;
 pub mod pipelined;
 pub mod product;
 pub mod register;
+#[cfg(sm_90a)]
+mod row_major;
 #[cfg(sm_90a)]
 pub mod sliced;
 mod tile;

@@ -8,40 +8,25 @@
 //! - A warp copies what it multiplies, and waits for nobody: between the first copy and the last
 //!   product there is no barrier of a block.
 //! - A lies in shared memory as in global memory, row by row, so that all copies are of 16
-//!   bytes. A thread loads four columns of its rows at once; a slice is 64 bytes of a row, and its four
-//!   pieces change places from one pair of rows to the next (`swizzle`): the rows that a warp reads, or
-//!   writes, together lie in different banks.
-//! - All of one column of A then lies in one bank of the register file. An FFMA that begins a row of
-//!   sums reads an element of A anew and a sum, and must find them in different banks; so the order
-//!   of the columns of C is one whose both ends lie in the one bank for even columns of A, and in the
-//!   other for odd ones (`column_of`).
-//! - A's four columns are loaded over the last ones: its upper rows while the lower ones are
-//!   multiplied.
+//!   bytes ([`row_major`]).
 //! - Whether ptxas keeps the order in which the main loop stands here, depends on code far from it: 9 of 512
 //!   FFMAs find two operands in one bank, but 50 if the first copies are a loop.
 //! - The sums of the warps are added up in shared memory, and those of the blocks of a cluster, if the
 //!   launch has any, in that of all of them; always in the same order.
 
 use super::Operands;
-use crate::gpu::{fma, thread};
+use super::row_major::{
+    self, A_PIECES, A_ROW, PIECE, QUARTERS, Slices, TM, TN, first_element, swizzle, vector,
+};
+use crate::gpu::thread;
 use crate::params::{SLICED, VECTOR_ELEMENTS, WARP};
-use crate::ptx::compiler::{hold_order, opaque};
+use crate::ptx::compiler::opaque;
 use crate::ptx::global::{Vec4, load_v4, prefetch_l2, store_v4};
 use crate::ptx::{cluster, copy_async, shared, warp};
 
-/// Rows and columns of a thread.
-const TM: usize = SLICED.thread_m as usize;
-const TN: usize = SLICED.thread_n as usize;
-/// Rows of a thread that are loaded together.
-const HALF: usize = TM / 2;
-/// Bytes of a 16-byte piece.
-const PIECE: u32 = 4 * VECTOR_ELEMENTS;
-/// Bytes of a row of A in a stage, four pieces.
-const A_ROW: u32 = SLICED.k * 4;
 /// Bytes of a row of B in a stage.
 const B_ROW: u32 = SLICED.n * 4;
-/// Pieces of a row of A and of B in a stage.
-const A_PIECES: u32 = A_ROW / PIECE;
+/// Pieces of a row of B in a stage.
 const B_PIECES: u32 = B_ROW / PIECE;
 /// Rows of A and of B that a warp copies at a time.
 const A_ROWS: u32 = WARP / A_PIECES;
@@ -52,12 +37,6 @@ const VECTORS: u32 = SLICED.m * SLICED.n / VECTOR_ELEMENTS;
 const TOGETHER: usize = 2;
 /// Elements of 128 bytes, which the L2 reads together.
 const LINE: u32 = 32;
-
-/// Bits that the address of a piece of row `row` of A in a stage is changed by.
-#[inline(always)]
-const fn swizzle(row: u32) -> u32 {
-    (row / 2 % A_PIECES) * PIECE
-}
 
 /// Where a warp computes: a tile of C, in its own part of shared memory.
 #[derive(Clone, Copy)]
@@ -70,19 +49,6 @@ struct Place {
     step: u32,
     /// Address of the first stage.
     stages: u32,
-}
-
-/// First row and column of lane `lane`, inside the tile.
-#[inline(always)]
-const fn first_element(lane: u32) -> (u32, u32) {
-    (lane / SLICED.lanes_n(), lane % SLICED.lanes_n() * VECTOR_ELEMENTS)
-}
-
-/// The row and the column of vector `v` of a thread, from its first.
-#[inline(always)]
-const fn vector(v: u32) -> (u32, u32) {
-    const ACROSS: u32 = SLICED.thread_n / VECTOR_ELEMENTS;
-    (v / ACROSS * SLICED.lanes_m(), v % ACROSS * SLICED.lanes_n() * VECTOR_ELEMENTS)
 }
 
 /// Copies the slices of a warp, one after the other, into its stages in turn.
@@ -236,96 +202,18 @@ unsafe fn prefetch(operands: Operands, place: Place) {
     }
 }
 
-/// A thread's elements of a row of B.
-///
-/// # Safety
-/// They have arrived, and nothing is copied to them.
-#[inline(always)]
-unsafe fn load_b(b: &mut [f32; TN], at: u32) {
-    let mut j = 0;
-    while j < TN {
-        let (_, column) = vector(j as u32 / VECTOR_ELEMENTS);
-        // SAFETY: as the caller vouches.
-        let v = unsafe { shared::load_v4(at + column * 4) };
-        let mut e = 0;
-        while e < 4 {
-            b[j + e] = v[e];
-            e += 1;
-        }
-        j += 4;
-    }
-}
-
-/// Four columns of half of a thread's rows of A, from row `first` on.
-///
-/// # Safety
-/// As for [`load_b`].
-#[inline(always)]
-unsafe fn load_a(a: &mut [Vec4; TM], first: usize, at: u32) {
-    let mut i = first;
-    while i < first + HALF {
-        // SAFETY: as the caller vouches.
-        a[i] = unsafe { shared::load_v4(at + i as u32 * (SLICED.lanes_m() * A_ROW)) };
-        i += 1;
-    }
-}
-
-/// The `s`-th column of a walk over a row of sums whose first and last column are odd if `e` is.
-#[inline(always)]
-const fn column_of(e: usize, s: usize) -> usize {
-    const LAST: usize = TN - 1;
-    const BEFORE: usize = LAST - 1;
-    match (e % 2, s) {
-        (0, BEFORE) => LAST,
-        (0, LAST) => BEFORE,
-        (1, 0) => 1,
-        (1, 1) => 0,
-        _ => s,
-    }
-}
-
-/// `sums += column e of a (outer) b` for the rows `from` to `to`, row by row, forth and back.
-#[inline(always)]
-fn accumulate(
-    a: &[Vec4; TM],
-    e: usize,
-    [from, to]: [usize; 2],
-    b: &[f32; TN],
-    sums: &mut [[f32; TN]; TM],
-) {
-    let mut i = from;
-    while i < to {
-        let mut step = 0;
-        while step < TN {
-            let j = column_of(e, if i % 2 == 1 { step } else { TN - 1 - step });
-            sums[i][j] = fma(a[i][e], b[j], sums[i][j]);
-            step += 1;
-        }
-        i += 1;
-    }
-}
-
 /// Sums the slices of this warp.
 ///
 /// # Safety
 /// As for [`run`]; the warp's part of shared memory is not used by others.
 #[inline(always)]
 unsafe fn sum(operands: Operands, place: Place) -> [[f32; TN]; TM] {
-    const ALL: [usize; 2] = [0, TM];
-    const UPPER: [usize; 2] = [0, HALF];
-    const LOWER: [usize; 2] = [HALF, TM];
-    /// Columns of A that are loaded at once, and as many rows of B.
-    const STEPS: u32 = VECTOR_ELEMENTS;
-    const QUARTERS: u32 = SLICED.k / STEPS;
-    const { assert!(QUARTERS == 4) };
-
-    let mut sums = [[0f32; TN]; TM];
     let slices = operands.k.div_ceil(SLICED.k);
     // SAFETY: a block has warps. Keeps the division below from carrying a panic.
     unsafe { core::hint::assert_unchecked(place.step != 0) };
     let count = if place.first < slices { (slices - place.first).div_ceil(place.step) } else { 0 };
     if count == 0 {
-        return sums;
+        return [[0f32; TN]; TM];
     }
     // SAFETY: shared addresses are those of this thread's elements in a stage of its warp; a stage
     // is read between the barrier of the warp that says it has arrived and the next, and filled only then.
@@ -340,65 +228,50 @@ unsafe fn sum(operands: Operands, place: Place) -> [[f32; TN]; TM] {
         let (row, column) = first_element(thread::thread_idx_x() % WARP);
         let a_base = place.stages + row * A_ROW + swizzle(row);
         let b_base = place.stages + SLICED.a_bytes() + column * 4;
-
-        let mut columns = [[0f32; 4]; TM];
-        let (mut even, mut odd) = ([0f32; TN], [0f32; TN]);
-        let (mut a, mut b) = (a_base, b_base);
-        let mut stage = 0;
-        let mut quarters_left = QUARTERS * count;
         copy_async::wait::<{ SLICED.stages - 1 }>();
         warp::sync();
-        load_a(&mut columns, 0, a);
-        load_a(&mut columns, HALF, a);
-        load_b(&mut even, b);
-        loop {
-            load_b(&mut odd, b + B_ROW);
-            accumulate(&columns, 0, ALL, &even, &mut sums);
-            hold_order();
-            load_b(&mut even, b + 2 * B_ROW);
-            accumulate(&columns, 1, ALL, &odd, &mut sums);
-            hold_order();
-            load_b(&mut odd, b + 3 * B_ROW);
-            accumulate(&columns, 2, ALL, &even, &mut sums);
-            quarters_left -= 1;
-            (a, b) = if quarters_left == 0 {
-                (a, b)
-            } else if quarters_left.is_multiple_of(QUARTERS) {
-                stage = next_stage(stage);
-                copy_async::wait::<{ SLICED.stages - 2 }>();
-                warp::sync();
-                let offset = stage * SLICED.stage_bytes();
-                (a_base + offset, b_base + offset)
-            } else {
-                // From piece 0 to 1, 1 to 2, 2 to 3.
-                let changed = if quarters_left.is_multiple_of(2) { 3 * PIECE } else { PIECE };
-                (a ^ changed, b + STEPS * B_ROW)
-            };
-            hold_order();
-            load_b(&mut even, b);
-            accumulate(&columns, 3, UPPER, &odd, &mut sums);
-            if quarters_left == 0 {
-                break;
-            }
-            hold_order();
-            load_a(&mut columns, 0, a);
-            accumulate(&columns, 3, LOWER, &odd, &mut sums);
-            hold_order();
-            load_a(&mut columns, HALF, a);
-            // The stage before this, of which nothing has been read behind the barrier, is filled again, a
-            // half at a time; in the first slice there is none.
+        let mut own = Own { copier, stage: 0, quarters: QUARTERS * count };
+        let sums = row_major::sum(&mut own, count, [a_base, b_base]);
+        copy_async::wait::<0>();
+        sums
+    }
+}
+
+/// The slices of a warp.
+struct Own {
+    copier: Copier,
+    /// The stage that is multiplied.
+    stage: u32,
+    /// Quarters of all slices.
+    quarters: u32,
+}
+
+impl Slices for Own {
+    const B_ROW: u32 = B_ROW;
+
+    #[inline(always)]
+    unsafe fn next(&mut self) -> u32 {
+        self.stage = next_stage(self.stage);
+        copy_async::wait::<{ SLICED.stages - 2 }>();
+        warp::sync();
+        self.stage * SLICED.stage_bytes()
+    }
+
+    /// The stage before this, of which nothing has been read behind the barrier, is filled again, a
+    /// half at a time; in the first slice there is none.
+    #[inline(always)]
+    unsafe fn refill(&mut self, quarters_left: u32) {
+        // SAFETY: as above.
+        unsafe {
             if quarters_left.is_multiple_of(QUARTERS) {
-                copier.fill_a();
+                self.copier.fill_a();
             } else if quarters_left % QUARTERS == QUARTERS / 2
-                && quarters_left + QUARTERS / 2 < QUARTERS * count
+                && quarters_left + QUARTERS / 2 < self.quarters
             {
-                copier.fill_b();
+                self.copier.fill_b();
             }
         }
-        accumulate(&columns, 3, LOWER, &odd, &mut sums);
-        copy_async::wait::<0>();
     }
-    sums
 }
 
 /// Adds up what the warps of the cluster have, and adds that to C.

@@ -2,7 +2,7 @@
 
 use super::driver;
 use crate::device::Element;
-use crate::kernels::TensorMap;
+use crate::kernels::{Swizzle, TensorMap};
 use std::ffi::{c_int, c_void};
 
 /// Words of an encoded map: 128 bytes.
@@ -41,12 +41,16 @@ pub(super) fn encode(map: &TensorMap, address: u64) -> Result<[u64; WORDS], Stri
     ) -> driver::Code;
     /// `CU_TENSOR_MAP_INTERLEAVE_NONE`
     const PLAIN: c_int = 0;
-    /// `CU_TENSOR_MAP_SWIZZLE_128B`
-    const SWIZZLE_128: c_int = 3;
     /// `CU_TENSOR_MAP_L2_PROMOTION_L2_128B`
     const PROMOTE_128: c_int = 2;
     /// `CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE`: zeros.
     const ZEROS: c_int = 0;
+    // `CU_TENSOR_MAP_SWIZZLE_NONE`, `_64B` and `_128B`.
+    let swizzle = match map.swizzle {
+        Swizzle::None => 0,
+        Swizzle::Bytes64 => 2,
+        Swizzle::Bytes128 => 3,
+    };
     let bytes = map.element.bytes();
     let row = map.columns * bytes;
     let mut encoded = Encoded([0; WORDS]);
@@ -66,7 +70,7 @@ pub(super) fn encode(map: &TensorMap, address: u64) -> Result<[u64; WORDS], Stri
             [map.box_columns, map.box_rows, 1].as_ptr(),
             [1, 1, 1].as_ptr(),
             PLAIN,
-            SWIZZLE_128,
+            swizzle,
             PROMOTE_128,
             ZEROS,
         )

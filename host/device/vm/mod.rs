@@ -18,8 +18,8 @@ use super::{
     Buffer, CacheState, Device, DeviceError, DeviceInfo, Element, Fill, LaunchFacts, Region,
     Result, Telemetry, narrow, widen,
 };
-use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, launch_on};
-use ptx_vm::{Arg, Machine, Memory, Module, Options, Ptr, Report, Swizzle, TENSOR_MAP_BYTES};
+use crate::kernels::{Argument, Launch, Place, Problem, Swizzle, TensorMap, launch_on};
+use ptx_vm::{Arg, Machine, Memory, Module, Options, Ptr, Report, TENSOR_MAP_BYTES};
 
 /// Elements that are filled at a time: 256 KiB.
 const PIECE: u64 = 64 << 10;
@@ -206,7 +206,11 @@ impl VmDevice {
             sizes: vec![map.columns, map.rows, map.batch],
             strides: vec![row, row * map.rows],
             box_sizes: vec![map.box_columns, map.box_rows, 1],
-            swizzle: Swizzle::B128,
+            swizzle: match map.swizzle {
+                Swizzle::None => ptx_vm::Swizzle::None,
+                Swizzle::Bytes64 => ptx_vm::Swizzle::B64,
+                Swizzle::Bytes128 => ptx_vm::Swizzle::B128,
+            },
         }
         .encode()
         .map_err(failed)

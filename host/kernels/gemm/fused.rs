@@ -5,7 +5,7 @@ use super::layout::{A, B, C, word};
 use super::tiles::{self, BYTES, Case, LAUNCH, Tile, UNITS};
 use super::wgmma::{case, check};
 use crate::device::{DeviceInfo, Element};
-use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, Variant, stream};
+use crate::kernels::{Argument, Launch, Place, Problem, Swizzle, TensorMap, Variant, stream};
 use gpu_kernels::params::{
     FUSED_DEEP, FUSED_DEPTH, FUSED_LARGE, FUSED_SMALL, FUSED_SQUARE, LOADS_A, LOADS_B, OUT_F32,
     READS_C, STAGES_C,
@@ -16,7 +16,7 @@ const UNIT: u64 = 4;
 
 /// The variant that rounds in memory first.
 pub const CONVERT: &str = "convert";
-/// The same, each launch begun while the one before it ends.
+/// The same by one launch, the product's begun while it ends.
 const CONVERT_PDL: &str = "convert-pdl";
 /// The variant that takes what is faster.
 const AUTO: &str = "auto";
@@ -30,7 +30,7 @@ pub const MIXED: [Variant; 7] = [
     },
     Variant {
         name: CONVERT_PDL,
-        summary: "the same by one launch, while whose last blocks run the product's first start \
+        summary: "the same by one launch; the product's first blocks start while its last ones run \
                   (programmatic dependent launch)",
     },
     Variant {
@@ -213,6 +213,7 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         batch: case.batch,
         box_columns: FUSED_DEPTH,
         box_rows,
+        swizzle: Swizzle::Bytes128,
     };
     let map = |operand, sides, box_rows, copied: bool| {
         Argument::TensorMap(copied.then_some(map(operand, sides, box_rows)))

@@ -5,14 +5,15 @@
 //! row filled up with zeros. The copies are launches of their own that count as part of the kernel.
 
 use crate::device::{DeviceInfo, Element};
-use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, stream};
+use crate::kernels::{Argument, Launch, Place, Problem, Swizzle, TensorMap, stream};
 use gpu_kernels::params::{ROW_COPY_BLOCKS, SCRATCH_COUNTERS, SUPPORT_BLOCK};
 
 /// Bytes of which rows are made that bulk copies take.
 const UNIT_BYTES: u64 = 16;
-/// Bytes of a cache line, of which the rows of copies are made: the L2 reads two for 128 bytes of a row
-/// that starts elsewhere.
+/// Bytes of a cache line: the L2 reads two for 128 bytes of a row that starts elsewhere.
 const LINE_BYTES: u64 = 128;
+/// Rows are made of whole lines if that is no more than one part in so many beyond whole units.
+const MOST_PADDING: u64 = 16;
 
 /// Indices of the operands.
 pub const A: usize = 0;
@@ -33,12 +34,16 @@ struct Rows {
 }
 
 /// Elements from one row of `columns` to the next as the kernel reads it, where it is stored and read as
-/// said: as it lies where that will do, else whole lines.
+/// said: as it lies where that will do, else whole lines, or where that is much more, whole units.
 pub fn pitch(columns: u64, [stored, read]: [Element; 2]) -> u64 {
-    if stored == read && columns.is_multiple_of(UNIT_BYTES / read.bytes()) {
+    let [units, lines] =
+        [UNIT_BYTES, LINE_BYTES].map(|bytes| columns.next_multiple_of(bytes / read.bytes()));
+    if stored == read && units == columns {
         columns
+    } else if lines - units <= columns / MOST_PADDING {
+        lines
     } else {
-        columns.next_multiple_of(LINE_BYTES / read.bytes())
+        units
     }
 }
 
@@ -48,7 +53,8 @@ pub enum Copying {
     /// A launch for each matrix, and each launch waits for the one before: what copying first and then
     /// calling the product takes.
     InTurn,
-    /// One launch for both, and the product's starts while it ends: programmatic dependent launch.
+    /// One launch for both, and the product's starts while it ends: programmatic dependent launch. The
+    /// copies' own waits for the product before, which may still read the scratch memory.
     Overlapped,
 }
 
@@ -193,6 +199,7 @@ impl Layout {
             batch: self.batch,
             box_columns: (128 / self.read.bytes()) as u32,
             box_rows,
+            swizzle: Swizzle::Bytes128,
         }))
     }
 }

@@ -4,7 +4,7 @@ use super::layout::{C, Layout, pitch, word};
 use super::mma;
 use super::tiles::{self, Case, Tile};
 use crate::device::{DeviceInfo, DeviceKind, Element};
-use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, Variant, stream};
+use crate::kernels::{Argument, Launch, Place, Problem, Swizzle, TensorMap, Variant, stream};
 use crate::roofline::peak::ComputeCapability;
 use gpu_kernels::params::{
     OUT_F32, PANEL_COLUMNS, READS_C, ROW_ELEMENTS, STAGES_C, TENSOR_DEPTH, TENSOR_TF32_DEPTH,
@@ -102,6 +102,7 @@ pub fn bf16(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
         batch: case.batch,
         box_columns: PANEL_COLUMNS,
         box_rows: 64,
+        swizzle: Swizzle::Bytes128,
     }));
     Ok(Launch {
         entry: tile.entry,

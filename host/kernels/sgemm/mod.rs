@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `tiles` | which pipelined tiles, and how they are shared out: by a cost model |
 //! | `slices` | for narrow and small products: how many blocks, whose warps take slices of k, compute a tile |
+//! | `bulk` | for batches of middling products: a tile by a block whose stages bulk tensor copies fill |
 //! | `products` | for batches of small products: which team of threads computes a whole one |
 //! | `surplus` | FLOPs beyond the work model |
 //!
 //! Operands, work and verification are those of every matrix product ([`super::gemm`]).
 
+mod bulk;
 mod products;
 mod slices;
 mod surplus;
@@ -23,8 +25,8 @@ use super::{
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::roofline::work::{Work, WorkError};
 use gpu_kernels::params::{
-    NAIVE_TILE, REGISTER_BLOCK, REGISTER_SHARED_BYTES, REGISTER_TILE, SLICED, TILED_SHARED_BYTES,
-    TILED_TILE, VECTOR_ELEMENTS,
+    BULK, NAIVE_TILE, REGISTER_BLOCK, REGISTER_SHARED_BYTES, REGISTER_TILE, SLICED,
+    TILED_SHARED_BYTES, TILED_TILE, VECTOR_ELEMENTS,
 };
 
 /// The kernel `sgemm`.
@@ -187,6 +189,8 @@ enum Choice {
     Tiles(tiles::Choice),
     /// Tiles whose warps take slices of k.
     Slices(slices::Choice),
+    /// Tiles whose stages bulk tensor copies fill.
+    Bulk(bulk::Choice),
     /// Teams that compute whole products.
     Teams(products::Choice),
 }
@@ -200,9 +204,10 @@ fn choice(variant: &str, products: Products, info: &DeviceInfo) -> Option<Choice
                 tiles::choose(products, info).map(|tiles| (tiles.cycles, Choice::Tiles(tiles)));
             let slices = slices::choose(products, info)
                 .map(|slices| (slices.cycles, Choice::Slices(slices)));
+            let bulk = bulk::choose(products, info).map(|bulk| (bulk.cycles, Choice::Bulk(bulk)));
             let teams =
                 products::choose(products, info).map(|teams| (teams.cycles, Choice::Teams(teams)));
-            let choices = [teams, slices, tiles].into_iter().flatten();
+            let choices = [teams, slices, bulk, tiles].into_iter().flatten();
             choices
                 .min_by(|(a, _), (b, _)| a.total_cmp(b))
                 .map(|(_, choice)| choice)
@@ -232,6 +237,7 @@ fn launch(problem: &Problem, products: Products, info: &DeviceInfo) -> Result<La
     match choice(problem.variant, products, info) {
         Some(Choice::Tiles(choice)) => return pipelined(&choice, arguments),
         Some(Choice::Slices(choice)) => return sliced(&choice, arguments),
+        Some(Choice::Bulk(choice)) => return bulk(&choice, products, arguments),
         Some(Choice::Teams(choice)) => return teams(&choice, products.batch, arguments),
         None => {}
     }
@@ -295,6 +301,26 @@ fn sliced(choice: &slices::Choice, arguments: Vec<Argument>) -> Result<Launch, S
         shared_bytes: SLICED.shared_bytes(),
         scratch_bytes: 0,
         arguments,
+    })
+}
+
+/// The launch of the kernel whose stages bulk tensor copies fill.
+fn bulk(
+    choice: &bulk::Choice,
+    products: Products,
+    arguments: Vec<Argument>,
+) -> Result<Launch, String> {
+    // C and the sides; A and B come by their maps.
+    let others = arguments.into_iter().skip(2);
+    Ok(Launch {
+        entry: "sgemm_bulk",
+        grid: stream::grid(choice.grid)?,
+        block: [BULK.threads(), 1],
+        cluster: 1,
+        dependent: false,
+        shared_bytes: BULK.shared_bytes(),
+        scratch_bytes: 0,
+        arguments: bulk::maps(products).into_iter().chain(others).collect(),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::{Choice, Products, choice};
 use crate::device::DeviceInfo;
 use crate::kernels::{Problem, Surplus};
-use gpu_kernels::params::{ProductShape, REGISTER_DEPTH, REGISTER_TILE, SLICED, TILED_TILE};
+use gpu_kernels::params::{BULK, ProductShape, REGISTER_DEPTH, REGISTER_TILE, SLICED, TILED_TILE};
 
 /// What a variant executes beyond the model.
 ///
@@ -36,6 +36,13 @@ pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
             return Surplus {
                 padding: padding([SLICED.m, SLICED.n, SLICED.k]),
                 overhead: batch * m * n + area * choice.additions(),
+                avoidable: 0,
+            };
+        }
+        Some(Choice::Bulk(_)) => {
+            return Surplus {
+                padding: padding([BULK.m(), BULK.n(), BULK.k]),
+                overhead: batch * m * n,
                 avoidable: 0,
             };
         }

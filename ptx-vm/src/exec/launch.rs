@@ -70,7 +70,8 @@ pub struct Launch {
     pub cluster: Option<[u32; 3]>,
     /// Whether it may start before the launch in front of it has ended (programmatic dependent
     /// launch): a block that touches global memory before one of its threads has waited for that
-    /// (`griddepcontrol.wait`) is faulty, [`FaultKind::GridNotWaited`](crate::FaultKind).
+    /// (`griddepcontrol.wait`) is faulty, [`FaultKind::GridNotWaited`](crate::FaultKind). That the
+    /// others come behind that thread is not checked.
     pub dependent: bool,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,

@@ -201,7 +201,8 @@ impl Extras {
 ///
 /// # Safety
 /// As for `cuLaunchKernel`: `parameters` point to the parameters of the function, which is one of a
-/// module of the current context; the stream is alive. The grid is a multiple of the cluster.
+/// module of the current context; the stream is alive. The grid is a multiple of the cluster; with
+/// `dependent` the function waits for the launch in front before it touches what that reads or writes.
 pub unsafe fn launch_with(
     extras: Extras,
     function: cust::sys::CUfunction,

@@ -28,7 +28,7 @@ fn kernels_are_verified_on_the_vm() {
         .run(["verify", "sgemm,fma", "--device", "vm", "--sizes", "33"])
         .ok()
         .says(&["checking PTX VM (sm_90a)"]);
-    for part in ["sgemm  tiled        2 passed, 0 failed", "fma "] {
+    for part in ["sgemm      tiled           2 passed, 0 failed", "fma "] {
         assert!(ran.stdout.contains(part), "{}", ran.stdout);
     }
 }

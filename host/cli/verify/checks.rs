@@ -116,7 +116,7 @@ impl Tally {
         };
         writeln!(
             out,
-            "{:6} {:9} {:4} passed, {} failed{skipped}{worst}",
+            "{:10} {:12} {:4} passed, {} failed{skipped}{worst}",
             kernel.name(),
             variant,
             self.passed,

@@ -1,12 +1,13 @@
 //! Counts against models, for every kernel and variant.
 
-use super::cases::{on_tensor_cores, smaller};
-use super::ptx;
+use super::cases::{Case, on_tensor_cores, smaller};
+use super::{ptx, verify};
 use rooftrace::count::count;
 use rooftrace::device::Device;
 use rooftrace::device::vm::{Target, VmDevice, describe};
 use rooftrace::kernels::size::parse_sizes;
 use rooftrace::kernels::{Data, Form, KernelId, Problem, Size, SizeKind};
+use std::collections::BTreeSet;
 
 #[test]
 fn counts_and_models_agree_everywhere() {
@@ -99,5 +100,63 @@ fn a_product_that_starts_from_c_has_an_intensity_of_n_over_8() {
         let counted = count(&mut device, &problem).unwrap();
         assert_eq!(counted.flops(), 2 * 96 * 96 * 96);
         assert_eq!(counted.intensity(), 12.0, "{variant}");
+    }
+}
+
+#[test]
+fn products_in_slices_and_in_bulk_agree_and_are_right() {
+    // Whole tiles, and tiles past whose edges nothing lies; a k that slices do not divide.
+    let sizes = "64x64x260,128x128x100,130x124x84,64x128x512,128x64x1036,100x124x168";
+    let sizes = parse_sizes(sizes, SizeKind::Matrix).unwrap();
+    let mut seen = BTreeSet::new();
+    let infos = smaller(Target::Sm90a);
+    for info in infos
+        .iter()
+        .filter(|info| info.shared_bytes_per_block == Some(227 << 10))
+    {
+        for (&size, batch) in sizes.iter().flat_map(|size| [(size, 1), (size, 6)]) {
+            let kernel = KernelId::Sgemm.kernel();
+            let problem = Problem {
+                kernel: KernelId::Sgemm,
+                variant: "auto",
+                size,
+                form: Form {
+                    batch,
+                    ..Form::default()
+                },
+                seed: 3,
+                data: Data::Random,
+            };
+            let launch = kernel.launch(&problem, info).unwrap();
+            let (entry, cluster) = (launch.entry, launch.cluster);
+            if !["sgemm_sliced", "sgemm_bulk"].contains(&entry)
+                || !seen.insert((entry, cluster, size.to_string()))
+            {
+                continue;
+            }
+            let mut device = VmDevice::with(info.clone(), ptx(Target::Sm90a)).unwrap();
+            let place = format!("{entry} {size}, batch {batch}, clusters of {cluster}");
+            let counted = count(&mut device, &problem).unwrap();
+            assert_eq!(counted.disagreements(), [""; 0], "{place}");
+            assert_eq!(counted.unexplained_flops(), 0, "{place}");
+            let case = Case {
+                info: info.clone(),
+                problem,
+                offset: 0,
+            };
+            assert_eq!(verify(&mut device, &case).failure, None, "{place}");
+        }
+    }
+    let ways: BTreeSet<_> = seen
+        .iter()
+        .map(|(entry, cluster, _)| (*entry, *cluster))
+        .collect();
+    for way in [
+        ("sgemm_bulk", 1),
+        ("sgemm_sliced", 1),
+        ("sgemm_sliced", 2),
+        ("sgemm_sliced", 4),
+    ] {
+        assert!(ways.contains(&way), "{way:?} of {seen:?}");
     }
 }

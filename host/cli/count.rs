@@ -117,7 +117,7 @@ fn plan(args: &CountArgs) -> Result<Vec<Problem>, CliError> {
     // Of several kernels those that the target has.
     let runs = |id: &KernelId| !id.kernel().variants_on(&info).is_empty();
     if !ids.iter().any(runs) {
-        return Err(CliError::Usage(no_variant(ids[0], &info)));
+        return Err(CliError::Lacking(no_variant(ids[0], &info)));
     }
     for id in ids.into_iter().filter(runs) {
         let given = args.sizes.as_deref();

@@ -9,6 +9,9 @@ pub enum CliError {
     /// Usage or bad input: exit code 2.
     #[error("{0}")]
     Usage(String),
+    /// A kernel or variant that the device does not have: exit code 2.
+    #[error("{0}")]
+    Lacking(String),
     /// No usable device, driver or toolchain: exit code 3.
     #[error("{0}")]
     Unavailable(String),
@@ -29,7 +32,7 @@ impl CliError {
         match self {
             CliError::BrokenPipe => 0,
             CliError::Failed(_) => 1,
-            CliError::Usage(_) => 2,
+            CliError::Usage(_) | CliError::Lacking(_) => 2,
             CliError::Unavailable(_) => 3,
             CliError::Interrupted(_) => 130,
         }

@@ -205,11 +205,11 @@ fn open_device(choice: DeviceChoice, ptx: Option<Ptx>) -> Result<Opened, CliErro
     })
 }
 
-/// What a device lacks, with the reason why it is the CPU if none was named.
+/// Adds, to what a device lacks, the reason why it is the CPU if none was named.
 fn explained(error: CliError, opened: &Opened) -> CliError {
     match (error, &opened.fallback) {
-        (CliError::Usage(what), Some(reason)) => {
-            CliError::Usage(format!("{what}\nNo GPU was found: {reason}"))
+        (CliError::Lacking(what), Some(reason)) => {
+            CliError::Lacking(format!("{what}\nNo GPU was found: {reason}"))
         }
         (error, _) => error,
     }

@@ -137,7 +137,7 @@ pub fn run(args: &VerifyArgs, verbosity: Verbosity, out: &mut dyn Write) -> Resu
         .into_iter()
         .partition(|(id, _)| !id.kernel().variants_on(&info).is_empty());
     if let (true, Some(&(id, _))) = (plan.is_empty(), missing.first()) {
-        let error = CliError::Usage(no_variant(id, &info));
+        let error = CliError::Lacking(no_variant(id, &info));
         return Err(super::explained(error, &opened));
     }
     say(format!("checking {}", info.name));

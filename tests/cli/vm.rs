@@ -133,10 +133,10 @@ fn counts_are_printed_beside_the_model() {
 fn products_on_tensor_cores_are_counted_with_what_prepares_them() {
     let place = Place::new();
     for (kernel, variants, target) in [
-        ("gemm-bf16", 9, "sm_90a"),
+        ("gemm-bf16", 10, "sm_90a"),
         ("gemm-tf32", 3, "sm_90a"),
-        // One of them rounds A and B first: reading them is part of the kernel.
-        ("gemm-mixed", 6, "sm_90a"),
+        // Two of them round A and B first: reading them is part of the kernel.
+        ("gemm-mixed", 7, "sm_90a"),
         ("gemm-bf16", 1, "sm_80"),
     ] {
         let args = ["count", kernel, "--sizes", "33x70x65", "--target", target];
@@ -152,6 +152,19 @@ fn kernels_that_a_device_has_no_variant_of_are_named() {
         let args = args.iter().chain(&["--device", "cpu"]);
         let parts = ["gemm-bf16 needs tensor cores", "--device cuda"];
         place.run(args).refused(2, &parts);
+    }
+    // `auto` says why it took the CPU.
+    for args in [
+        &["verify", "gemm-bf16"][..],
+        &["sweep", "gemm-tf32"],
+        &["sweep", "sgemm", "--variant", "async"],
+    ] {
+        let mut program = place.program(args);
+        // GPUs that there are, are hidden.
+        let output = program.env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("No GPU was found"), "{said}");
     }
     let args = [
         "verify",
@@ -174,7 +187,7 @@ fn kernels_that_a_device_has_no_variant_of_are_named() {
     ];
     let ran = place.run(args).ok();
     assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
-    assert!(ran.stdout.contains("gemm-bf16 mma"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("gemm-bf16  mma "), "{}", ran.stdout);
 }
 
 #[test]

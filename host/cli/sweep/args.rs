@@ -15,7 +15,8 @@ use std::path::PathBuf;
     long_about = "Measures kernels over problem sizes. Every result is verified on the device's \
                   real output before it is timed. A table goes to stdout; the rows, with all \
                   columns, go to a CSV file.",
-    after_help = after_help()
+    after_help = after_help(),
+    after_long_help = after_help() + &variants_help()
 )]
 pub struct SweepArgs {
     /// Kernels, separated by spaces or commas: copy, saxpy, triad, fma, mix, sgemm, gemm-bf16,
@@ -34,7 +35,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "RANGE", allow_hyphen_values = true)]
     pub intensity: Option<String>,
 
-    /// A variant of the kernel, or `all`; without it the fastest
+    /// A variant of the kernel (listed at the end of --help), or `all`; without it the fastest
     #[arg(long, value_name = "V")]
     pub variant: Option<String>,
 
@@ -212,9 +213,27 @@ fn after_help() -> String {
     text
 }
 
+/// Every variant on a GPU in a line, but those of kernels that have too many.
+fn variants_help() -> String {
+    let mut text = String::from("\n\nVariants on a GPU:\n");
+    for id in KernelId::ALL {
+        let variants = id.kernel().variants(crate::device::DeviceKind::Cuda);
+        if variants.len() > MANY {
+            continue;
+        }
+        text.push_str(&format!("  {}\n", id.name()));
+        for variant in variants {
+            text.push_str(&format!("    {:12} {}\n", variant.name, variant.summary));
+        }
+    }
+    text
+}
+
+/// Variants that are listed one by one.
+const MANY: usize = 10;
+
 /// The names of a kernel's variants; of many the first, the last of the same kind, and the default.
 fn names(variants: &[Variant]) -> String {
-    const MANY: usize = 10;
     let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
     match names.as_slice() {
         [first, between @ .., last, default] if names.len() > MANY => format!(

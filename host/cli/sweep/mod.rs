@@ -88,11 +88,8 @@ pub(super) fn measure(
 
     let mut opened = super::open_device(request.device, ptx)?;
     let info = opened.device.info().clone();
-    for &(id, _) in &request.kernels {
-        let known = request.variants(id, &info);
-        known.map_err(|error| super::explained(error, &opened))?;
-    }
-    let mut plan = planner(request, &info, database)?;
+    let mut plan =
+        planner(request, &info, database).map_err(|error| super::explained(error, &opened))?;
     if request.baseline {
         plan.baseline = Some(opened.device.open_baseline()?);
     }

@@ -227,17 +227,13 @@ impl Request {
     }
 
     /// The variants to be measured.
-    pub(super) fn variants(
-        &self,
-        id: KernelId,
-        info: &DeviceInfo,
-    ) -> Result<Vec<&'static str>, CliError> {
+    fn variants(&self, id: KernelId, info: &DeviceInfo) -> Result<Vec<&'static str>, CliError> {
         let (known, device) = (id.kernel().variants_on(info), info.kind);
         if known.is_empty() {
             return match self.kernels.len() {
                 // One of several: the others are measured.
                 len if len == KernelId::ALL.len() => Ok(Vec::new()),
-                _ => Err(CliError::Usage(no_variant(id, info))),
+                _ => Err(CliError::Lacking(no_variant(id, info))),
             };
         }
         match self.variant.as_deref() {
@@ -257,7 +253,7 @@ impl Request {
                     };
                     let names = known.iter().map(|variant| variant.name).chain(["all"]);
                     let what = format!("variant of {} on {device}", id.name());
-                    Err(CliError::Usage(format!(
+                    Err(CliError::Lacking(format!(
                         "--variant: {}",
                         unknown(&what, given, names)
                     )))

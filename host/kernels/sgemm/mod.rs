@@ -54,8 +54,9 @@ const CUDA: [Variant; 5] = [
     },
     Variant {
         name: "auto",
-        summary: "tile and shares chosen for the shape, tiles cut along k so that no \
-                  multiprocessor idles; of a batch of small products each to a team of threads",
+        summary: "what a cost model chooses for the shape: tiles, cut along k so that no \
+                  multiprocessor idles; warps that share the k of a tile; tiles filled by bulk \
+                  copies; for a batch of small products a team of threads each",
     },
 ];
 

@@ -54,13 +54,13 @@ pub struct Bench<'a> {
     operands: Vec<Region>,
 }
 
-/// Device memory that `problem` takes, guard bands included, in bytes.
+/// Device memory that `problem` takes, guard bands and scratch memory included, in bytes.
 ///
 /// # Errors
 /// A count that does not fit in 64 bits.
 pub fn bytes_needed(problem: &Problem, info: &DeviceInfo) -> std::result::Result<u64, WorkError> {
     let specs = problem.kernel.kernel().operands(problem, info)?;
-    specs.iter().try_fold(0u64, |sum, spec| {
+    specs.iter().try_fold(scratch(problem, info), |sum, spec| {
         spec.elements
             .checked_add(2 * GUARD_ELEMENTS)
             .and_then(|elements| elements.checked_mul(spec.element.bytes()))
@@ -71,6 +71,20 @@ pub fn bytes_needed(problem: &Problem, info: &DeviceInfo) -> std::result::Result
                 size: problem.size.to_string(),
             })
     })
+}
+
+/// Bytes of scratch memory that the launches of `problem` share; 0 for what is not launched.
+fn scratch(problem: &Problem, info: &DeviceInfo) -> u64 {
+    if problem.is_baseline() {
+        return 0;
+    }
+    let kernel = problem.kernel.kernel();
+    let copies = kernel.preparation(problem, info).unwrap_or_default();
+    let launches = copies.into_iter().chain(kernel.launch(problem, info).ok());
+    launches
+        .map(|launch| launch.scratch_bytes)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Bytes of a launch that are compulsory reads and writes: each operand once per direction in
@@ -265,5 +279,31 @@ impl<'a> Bench<'a> {
     /// Facts about the device.
     pub fn info(&self) -> &DeviceInfo {
         self.device.info()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::vm::{Target, describe};
+    use crate::kernels::{Form, KernelId, Size};
+
+    #[test]
+    fn copies_of_operands_are_needed_too() {
+        let needed = |n| {
+            let problem = Problem {
+                kernel: KernelId::GemmBf16,
+                variant: "auto",
+                size: Size::Matrix { m: n, n, k: n },
+                form: Form::default(),
+                seed: 1,
+                data: Data::Random,
+            };
+            bytes_needed(&problem, &describe(Target::Sm90a)).unwrap()
+        };
+        let operands = |n: u64| 3 * (n * n + 2 * GUARD_ELEMENTS) * 2;
+        assert_eq!(needed(1024), operands(1024));
+        // Rows of 1023 elements are no whole 16-byte units: A and B are copied.
+        assert!(needed(1023) > operands(1023) + 2 * 1023 * 1023 * 2);
     }
 }

@@ -8,6 +8,7 @@
 //! | `gpu` | thread indices, barriers and the `kernel!` macro: `cuda_std`'s names, or a thin module with its signatures |
 //! | `ptx` | the only inline assembly, one wrapper per instruction |
 //! | `stream` | the two loops of the streaming kernels: grid-stride and one-shot 16-byte |
+//! | `stage` | stages of a ring in shared memory, for the products that bulk copies feed |
 //! | `copy`, `saxpy`, `triad`, `fma`, `mix`, `sgemm` | one kernel family each, its variants a ladder |
 //! | `peak` | `fma` on the other pipes: tensor cores and fp64 |
 //! | `gemm` | matrix products on tensor cores |
@@ -48,6 +49,8 @@ device_modules!(
     gpu,
     #[macro_use]
     ptx,
+    #[cfg(sm_90a)]
+    stage,
     stream,
     copy,
     saxpy,

@@ -1,7 +1,7 @@
 //! The ladder's first steps: two warpgroups that both wait for a k tile, then multiply it. With
 //! one stage copies and products take turns; with several the copies run ahead.
 
-use super::ring::{self, Ring, Stage};
+use super::ring::{self, Ring};
 use super::walk::{Place, Walk};
 use super::{Products, Tile, output};
 use crate::gpu::thread;
@@ -9,6 +9,7 @@ use crate::params::{ONE_STAGE, PIPELINED, TensorTile};
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Sums, Sums128};
 use crate::ptx::{bulk_tensor, grid, mbarrier, warp};
+use crate::stage::Stage;
 
 /// One tile of C for each block.
 ///

@@ -6,6 +6,7 @@ use super::{Products, Tile};
 use crate::params::{PANEL_BYTES, PANEL_COLUMNS, TENSOR_DEPTH, TensorTile};
 use crate::ptx::wgmma::{Descriptor, Sums};
 use crate::ptx::{bulk_tensor, fence, mbarrier, shared, warp};
+use crate::stage::Stage;
 
 /// Bytes of a row of a tile in shared memory.
 const ROW: u32 = 128;
@@ -15,37 +16,6 @@ const ROW: u32 = 128;
 #[derive(Clone, Copy)]
 pub struct Ring {
     base: u32,
-}
-
-/// A stage, and the parity of the phase that its barriers are in.
-#[derive(Clone, Copy)]
-pub struct Stage {
-    pub index: u32,
-    pub parity: u32,
-}
-
-impl Stage {
-    /// The first stage of a ring that has not been used.
-    pub const FIRST: Stage = Stage {
-        index: 0,
-        parity: 0,
-    };
-
-    /// The stage after this one in a ring of `stages`.
-    #[inline(always)]
-    pub fn next(self, stages: u32) -> Stage {
-        if self.index + 1 == stages {
-            Stage {
-                index: 0,
-                parity: self.parity ^ 1,
-            }
-        } else {
-            Stage {
-                index: self.index + 1,
-                ..self
-            }
-        }
-    }
 }
 
 impl Ring {

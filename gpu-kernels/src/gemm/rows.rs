@@ -10,6 +10,7 @@ use crate::ptx::{global, grid};
 
 /// Most elements of a unit.
 const MOST: usize = 8;
+
 /// What elements become.
 trait Unit: Sized {
     /// What is copied.

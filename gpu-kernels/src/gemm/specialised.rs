@@ -4,7 +4,7 @@
 //! tile: whole sectors, no registers, and there when the products are.
 
 use super::output::{self, Old, Staged};
-use super::ring::{self, Ring, Stage};
+use super::ring::{self, Ring};
 use super::walk::{Place, Walk};
 use super::{Products, Tile};
 use crate::gpu::thread;
@@ -15,6 +15,7 @@ use crate::params::{
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Sums, Sums64, Sums128, Sums192, Sums256};
 use crate::ptx::{bulk_tensor, cluster, grid, ldmatrix, mbarrier, warp, warpgroup};
+use crate::stage::Stage;
 use core::marker::PhantomData;
 
 /// Moves registers from the warpgroup that copies to the two that multiply, which have 64,512 of

@@ -19,6 +19,7 @@ use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::compiler::opaque;
 use crate::ptx::global::store_v4;
 use crate::ptx::{bulk_tensor, fence, mbarrier, shared, warp};
+use crate::stage::Stage;
 
 /// Boxes of C in a stage.
 const BOXES: u32 = BULK.stage_bytes() / BULK.c_box_bytes();
@@ -117,25 +118,6 @@ unsafe fn fetch(products: Products, tile: Tile, item: u32, stage: u32) {
     }
 }
 
-/// A stage, and the parity of the phase that its barrier is in.
-#[derive(Clone, Copy)]
-struct Stage {
-    index: u32,
-    parity: u32,
-}
-
-impl Stage {
-    #[inline(always)]
-    fn next(self) -> Self {
-        let mut next = Stage { index: self.index + 1, ..self };
-        if next.index == BULK.stages {
-            next.index = 0;
-            next.parity ^= 1;
-        }
-        next
-    }
-}
-
 /// The slices of a block.
 struct Ring {
     products: Products,
@@ -156,7 +138,7 @@ impl Slices for Ring {
     #[inline(always)]
     unsafe fn next(&mut self) -> u32 {
         self.last = self.stage.index;
-        self.stage = self.stage.next();
+        self.stage = self.stage.next(BULK.stages);
         thread::sync_threads();
         // SAFETY: the barriers are made.
         unsafe { mbarrier::wait(full(self.stage.index), self.stage.parity) };
@@ -200,7 +182,7 @@ unsafe fn add(ring: &Ring, sums: &[[f32; TN]; TM]) {
     unsafe {
         let mut part = 0;
         while part < C_STAGES {
-            stage = stage.next();
+            stage = stage.next(BULK.stages);
             mbarrier::wait(full(stage.index), stage.parity);
             let mut j = 0;
             while j < VECTORS {
@@ -268,8 +250,7 @@ unsafe fn run(products: Products) {
         let column = warp % BULK.warps_n * SLICED.n + column;
         let a_base = stages() + row * A_ROW + swizzle(row);
         let b_base = stages() + BULK.a_bytes() + column * 4;
-        let stage = Stage { index: 0, parity: 0 };
-        let item = BULK.stages;
+        let (stage, item) = (Stage::FIRST, BULK.stages);
         let mut ring = Ring { products, tile, stage, last: 0, item, items, warp, lane };
         mbarrier::wait(full(0), 0);
         let sums = row_major::sum(&mut ring, depth(products), [a_base, b_base]);

@@ -1,11 +1,12 @@
 //! The copies of f32 into the stages: one warp starts them, each of its lanes one.
 
 use super::{Fused, Operands};
-use crate::gemm::ring::{Ring, Stage};
+use crate::gemm::ring::Ring;
 use crate::gemm::walk::{Place, Walk};
 use crate::params::{FUSED_DEPTH, LOADS_A, LOADS_B, WARP};
 use crate::ptx::compiler::opaque;
 use crate::ptx::{bulk_tensor, mbarrier};
+use crate::stage::Stage;
 
 /// Columns of a panel of f32: 128 bytes.
 pub const COLUMNS: u32 = 32;

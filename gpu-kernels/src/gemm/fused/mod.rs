@@ -15,7 +15,7 @@ mod feed;
 mod round;
 mod write;
 
-use super::ring::{Ring, Stage};
+use super::ring::Ring;
 use super::walk::Walk;
 use super::{Products, Tile};
 use crate::gpu::thread;
@@ -25,6 +25,7 @@ use crate::params::{
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Descriptor, Sums, Sums64, Sums128, Sums256};
 use crate::ptx::{fence, mbarrier};
+use crate::stage::Stage;
 use feed::Feed;
 use round::Share;
 use write::write;

@@ -7,11 +7,12 @@
 
 use super::feed::{self, B_PANEL, ROW};
 use super::{Fused, Operands, SLICE, SLICE_PANEL};
-use crate::gemm::ring::{Ring, Stage};
+use crate::gemm::ring::Ring;
 use crate::gemm::walk::Place;
 use crate::params::{FUSED_DEPTH, LOADS_A, LOADS_B, PANEL_COLUMNS};
 use crate::ptx::convert::bf16_pair;
 use crate::ptx::{global, shared};
+use crate::stage::Stage;
 
 /// Bytes of a row of A in bfloat16; those of B are as long as those of f32.
 const NARROW_ROW: u32 = FUSED_DEPTH * 2;

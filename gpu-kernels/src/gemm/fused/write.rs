@@ -3,12 +3,13 @@
 use super::feed::{self, Feed, ROW};
 use super::{Fused, Operands};
 use crate::gemm::output::{self, STEP, element, own};
-use crate::gemm::ring::{Ring, Stage};
+use crate::gemm::ring::Ring;
 use crate::gemm::walk::Place;
 use crate::gpu::thread;
 use crate::params::STAGES_C;
 use crate::ptx::wgmma::Sums;
 use crate::ptx::{global, mbarrier, shared};
+use crate::stage::Stage;
 
 /// Writes the sums of a block's tile at `place`, C added if the launch reads it; gives the stage behind
 /// those that C came through.

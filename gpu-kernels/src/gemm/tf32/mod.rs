@@ -13,7 +13,7 @@
 mod fragment;
 mod output;
 
-use super::ring::{Ring, Stage};
+use super::ring::Ring;
 use super::specialised::move_registers;
 use super::walk::Walk;
 use super::{Products, Tile};
@@ -22,6 +22,7 @@ use crate::params::{TENSOR_TF32, TENSOR_TF32_DEPTH, TENSOR_TF32_FLAT, TensorTile
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::wgmma::{self, Descriptor, Sums, Sums128, Sums256};
 use crate::ptx::{bulk_tensor, grid, mbarrier, warp};
+use crate::stage::Stage;
 use fragment::{Half, Reader};
 use output::Own;
 

@@ -90,6 +90,21 @@ pub struct Launch {
     pub arguments: Vec<Argument>,
 }
 
+impl Launch {
+    /// What a launch is that says no more: one thread, no clusters, behind the end of the launch in front of
+    /// it, no shared or scratch memory, no parameters.
+    pub const PLAIN: Launch = Launch {
+        entry: "",
+        grid: 1,
+        block: [1, 1],
+        cluster: 1,
+        dependent: false,
+        shared_bytes: 0,
+        scratch_bytes: 0,
+        arguments: Vec::new(),
+    };
+}
+
 /// A parameter of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Argument {

@@ -68,11 +68,8 @@ pub fn launch(
             entry: entries[0],
             grid: SCALAR_GRID,
             block,
-            cluster: 1,
-            dependent: false,
-            shared_bytes: 0,
-            scratch_bytes: 0,
             arguments,
+            ..Launch::PLAIN
         });
     }
     one_shot(entries[1], problem.elements(), vectors, arguments)
@@ -93,11 +90,8 @@ pub fn one_shot(
         entry,
         grid: grid(elements.div_ceil(per_block))?,
         block: [STREAM_BLOCK, 1],
-        cluster: 1,
-        dependent: false,
-        shared_bytes: 0,
-        scratch_bytes: 0,
         arguments,
+        ..Launch::PLAIN
     })
 }
 

@@ -330,11 +330,9 @@ impl Kernel for Fma {
             entry,
             grid: (method.threads(device) / u64::from(block)) as u32,
             block: [block, 1],
-            cluster: 1,
-            dependent: false,
             shared_bytes,
-            scratch_bytes: 0,
             arguments,
+            ..Launch::PLAIN
         })
     }
 

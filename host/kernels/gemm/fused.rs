@@ -229,10 +229,7 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
         entry: tile.entry,
         grid: stream::grid(tile.grid(&case))?,
         block: [shape.threads(), 1],
-        cluster: 1,
-        dependent: false,
         shared_bytes: shape.shared_bytes(),
-        scratch_bytes: 0,
         arguments: vec![
             map(A, [m, k], shape.m(), copied[A]),
             map(B, [k, n], FUSED_DEPTH, copied[B]),
@@ -246,6 +243,7 @@ pub fn launch(problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
             word("a batch", problem.form.batch)?,
             Argument::U32(flags),
         ],
+        ..Launch::PLAIN
     })
 }
 

@@ -168,9 +168,6 @@ impl Layout {
             entry,
             grid: stream::grid(blocks.min(resident))?,
             block: [SUPPORT_BLOCK, 1],
-            cluster: 1,
-            dependent: false,
-            shared_bytes: 0,
             scratch_bytes: self.scratch_bytes,
             arguments: vec![
                 Argument::Operand(both[0].0.operand),
@@ -185,6 +182,7 @@ impl Layout {
                 pitch_a?,
                 pitch_b?,
             ],
+            ..Launch::PLAIN
         })
     }
 

@@ -42,10 +42,7 @@ pub(super) fn launch(problem: &Problem) -> Result<Launch, String> {
         entry: entry(n, k),
         grid: stream::grid(tiles(problem))?,
         block: [MMA.threads(), 1],
-        cluster: 1,
-        dependent: false,
         shared_bytes: MMA.shared_bytes(),
-        scratch_bytes: 0,
         arguments: vec![
             Argument::Operand(0),
             Argument::Operand(1),
@@ -56,6 +53,7 @@ pub(super) fn launch(problem: &Problem) -> Result<Launch, String> {
             word("a batch", problem.form.batch)?,
             Argument::U32(flags),
         ],
+        ..Launch::PLAIN
     })
 }
 

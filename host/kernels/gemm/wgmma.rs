@@ -108,7 +108,6 @@ pub fn bf16(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
         entry: tile.entry,
         grid: stream::grid(tile.grid(&case))?,
         block: [shape.threads(), 1],
-        cluster: 1,
         dependent: layout.overlaps(),
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: layout.scratch_bytes,
@@ -121,6 +120,7 @@ pub fn bf16(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
             ],
             if staged { STAGES_C } else { 0 },
         )?,
+        ..Launch::PLAIN
     })
 }
 
@@ -137,7 +137,6 @@ pub fn tf32(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
         entry: tile.entry,
         grid: stream::grid(tile.grid(&case))?,
         block: [shape.threads(), 1],
-        cluster: 1,
         dependent: layout.overlaps(),
         shared_bytes: shape.shared_bytes(),
         scratch_bytes: layout.scratch_bytes,
@@ -150,6 +149,7 @@ pub fn tf32(problem: &Problem, info: &DeviceInfo, layout: &Layout) -> Result<Lau
             ],
             0,
         )?,
+        ..Launch::PLAIN
     })
 }
 

@@ -141,11 +141,9 @@ impl Kernel for Mix {
             entry: "mix_ring",
             grid: share.grid,
             block: [STREAM_BLOCK, 1],
-            cluster: 1,
-            dependent: false,
             shared_bytes: MIX_RING_SHARED_BYTES,
-            scratch_bytes: 0,
             arguments,
+            ..Launch::PLAIN
         })
     }
 

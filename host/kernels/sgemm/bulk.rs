@@ -1,7 +1,7 @@
 //! Batches of middling products: a tile of C by a block whose stages bulk tensor copies fill.
 
 use super::Products;
-use super::tiles::{FMAS_PER_CYCLE, resident};
+use super::tiles::{BYTES_PER_CYCLE, FMAS_PER_CYCLE, Filling, resident};
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Argument, Place, Swizzle, TensorMap};
 use gpu_kernels::params::BULK;
@@ -15,8 +15,6 @@ const START_CYCLES: f64 = 17_000.0;
 /// Part of these behind the first blocks, and of the time for C, that blocks on one multiprocessor don't hide
 /// for each other.
 const EXPOSED: f64 = 0.2;
-/// Bytes that a multiprocessor's share of the memory system moves in a cycle.
-const BYTES_PER_CYCLE: f64 = 19.2;
 
 /// How the tiles are shared out: one for each block.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,12 +35,7 @@ pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
     // Coordinates and sides of a tensor map are 32-bit numbers, and its strides 40-bit ones.
     let fits = grid <= i32::MAX as u64 && 4 * m.max(k) * n.max(k) < 1 << 40;
     // The target with clusters is the one with bulk tensor copies.
-    if !info.has_clusters()
-        || !products.vectors(n)
-        || !products.vectors(k)
-        || per_unit == 0
-        || !fits
-    {
+    if !info.has_clusters() || !products.all_vectors() || per_unit == 0 || !fits {
         return None;
     }
     Some(Choice {
@@ -57,10 +50,12 @@ fn cycles(products: Products, info: &DeviceInfo, grid: u64, per_unit: u64) -> f6
     let units = u64::from(info.units);
     let slice = f64::from(BULK.m() * BULK.n() * BULK.k);
     let slices = products.sides[2].div_ceil(u64::from(BULK.k)) as f64;
-    let blocks = grid.div_ceil(units);
-    let fill = blocks.min(per_unit) as f64 / per_unit as f64;
+    let Filling {
+        blocks,
+        fill,
+        rounds,
+    } = Filling::of(grid, units, per_unit);
     let multiply = blocks as f64 * slices * slice / FMAS_PER_CYCLE;
-    let rounds = blocks.div_ceil(per_unit) as f64;
     let c = products.c_bytes() / (BYTES_PER_CYCLE * units as f64);
     multiply / (EFFICIENCY * fill.powf(FILL))
         + START_CYCLES

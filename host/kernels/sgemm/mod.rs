@@ -179,6 +179,12 @@ impl Products {
         self.aligned && columns.is_multiple_of(u64::from(VECTOR_ELEMENTS))
     }
 
+    /// Whether those of all operands do.
+    fn all_vectors(&self) -> bool {
+        let [_, n, k] = self.sides;
+        self.vectors(n) && self.vectors(k)
+    }
+
     /// Bytes of C that are read and written.
     fn c_bytes(&self) -> f64 {
         8.0 * self.sides[0] as f64 * self.sides[1] as f64 * self.batch as f64
@@ -264,11 +270,9 @@ fn launch(problem: &Problem, products: Products, info: &DeviceInfo) -> Result<La
         entry,
         grid: stream::grid(tiles.saturating_mul(products.batch))?,
         block,
-        cluster: 1,
-        dependent: false,
         shared_bytes,
-        scratch_bytes: 0,
         arguments,
+        ..Launch::PLAIN
     })
 }
 
@@ -285,10 +289,10 @@ fn pipelined(choice: &tiles::Choice, mut arguments: Vec<Argument>) -> Result<Lau
         grid: stream::grid(choice.grid)?,
         block: [choice.shape.threads(), 1],
         cluster: choice.cluster,
-        dependent: false,
         shared_bytes: choice.shape.shared_bytes(),
         scratch_bytes: choice.scratch_bytes(),
         arguments,
+        ..Launch::PLAIN
     })
 }
 
@@ -299,10 +303,9 @@ fn sliced(choice: &slices::Choice, arguments: Vec<Argument>) -> Result<Launch, S
         grid: stream::grid(choice.grid)?,
         block: [SLICED.threads(), 1],
         cluster: choice.cluster,
-        dependent: false,
         shared_bytes: SLICED.shared_bytes(),
-        scratch_bytes: 0,
         arguments,
+        ..Launch::PLAIN
     })
 }
 
@@ -318,11 +321,9 @@ fn bulk(
         entry: "sgemm_bulk",
         grid: stream::grid(choice.grid)?,
         block: [BULK.threads(), 1],
-        cluster: 1,
-        dependent: false,
         shared_bytes: BULK.shared_bytes(),
-        scratch_bytes: 0,
         arguments: bulk::maps(products).into_iter().chain(others).collect(),
+        ..Launch::PLAIN
     })
 }
 
@@ -339,10 +340,8 @@ fn teams(
         entry: choice.entry,
         grid: stream::grid(choice.grid)?,
         block: [choice.shape.threads(), 1],
-        cluster: 1,
-        dependent: false,
         shared_bytes: choice.shape.shared_bytes(),
-        scratch_bytes: 0,
         arguments,
+        ..Launch::PLAIN
     })
 }

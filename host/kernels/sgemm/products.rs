@@ -1,7 +1,7 @@
 //! Batches of small products: which team of threads computes a whole one, or a tile of one.
 
 use super::Products;
-use super::tiles::{FMAS_PER_CYCLE, resident};
+use super::tiles::{FMAS_PER_CYCLE, Filling, resident};
 use crate::device::DeviceInfo;
 use gpu_kernels::params::{PRODUCT_16, PRODUCT_32, PRODUCT_64, ProductShape};
 
@@ -69,11 +69,11 @@ pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
     if products.batch < 2 {
         return None;
     }
-    let [m, n, k] = products.sides;
+    let [m, n, _] = products.sides;
     let fits = |team: &&Team| m <= u64::from(team.shape.m) && n <= u64::from(team.shape.n);
     let team = TEAMS.iter().find(fits).or(TEAMS.last())?;
     let shape = team.shape;
-    let entry = match products.vectors(n) && products.vectors(k) {
+    let entry = match products.all_vectors() {
         true => team.aligned,
         false => team.any,
     };
@@ -110,8 +110,11 @@ fn cycles(
 ) -> f64 {
     let units = u64::from(info.units);
     let fmas = u64::from(shape.m * shape.n) * products.sides[2];
-    let blocks = grid.div_ceil(units);
-    let fill = blocks.min(per_unit) as f64 / per_unit as f64;
+    let Filling {
+        blocks,
+        fill,
+        rounds,
+    } = Filling::of(grid, units, per_unit);
     let of_unit = (blocks * u64::from(shape.products)) as f64 * fmas as f64;
     // A product in several parts waits for each.
     let parts = if products.sides[2] > u64::from(shape.k) {
@@ -121,7 +124,6 @@ fn cycles(
     };
     let efficiency = efficiency * parts;
     let multiply = of_unit / FMAS_PER_CYCLE / (efficiency * fill.sqrt());
-    let rounds = blocks.div_ceil(per_unit) as f64;
     let bandwidth = BYTES_PER_CYCLE * units as f64;
     multiply + EXPOSED * (START_CYCLES * rounds + products.c_bytes() / bandwidth)
 }

@@ -2,7 +2,7 @@
 //! which takes its own slices of k.
 
 use super::Products;
-use super::tiles::{FMAS_PER_CYCLE, clusters, resident};
+use super::tiles::{BYTES_PER_CYCLE, FMAS_PER_CYCLE, clusters, resident};
 use crate::device::DeviceInfo;
 use gpu_kernels::params::SLICED;
 
@@ -14,8 +14,6 @@ const EFFICIENCY: f64 = 0.79;
 const FILL: f64 = 0.245;
 /// Cycles until the first slice has arrived, and from the last FMA to the last store.
 const START_CYCLES: f64 = 13_000.0;
-/// Bytes that a multiprocessor's share of the memory system moves in a cycle.
-const BYTES_PER_CYCLE: f64 = 19.2;
 
 /// How the tiles are shared out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,11 +41,7 @@ impl Choice {
 pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
     let [m, n, k] = products.sides;
     let offsets = 4 * (u64::from(SLICED.m) * k).max(u64::from(SLICED.k) * n);
-    if !info.has_clusters()
-        || !products.vectors(n)
-        || !products.vectors(k)
-        || offsets > u64::from(u32::MAX)
-    {
+    if !info.has_clusters() || !products.all_vectors() || offsets > u64::from(u32::MAX) {
         return None;
     }
     let per_unit = u64::from(resident(SLICED.blocks_per_sm, SLICED.shared_bytes(), info));

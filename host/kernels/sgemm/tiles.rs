@@ -67,7 +67,7 @@ pub const TILES: [Tile; 5] = [
 /// FMAs of a multiprocessor in a cycle.
 pub const FMAS_PER_CYCLE: f64 = 128.0;
 /// Bytes that a multiprocessor's share of the memory system moves in a cycle.
-const BYTES_PER_CYCLE: f64 = 19.2;
+pub const BYTES_PER_CYCLE: f64 = 19.2;
 /// Cycles until the first k tile has arrived, and from the last FMA to the last store.
 const START_CYCLES: f64 = 12_100.0;
 /// Cycles more for each block that starts on a multiprocessor beside others.
@@ -149,6 +149,29 @@ impl Choice {
 /// their shared memory fits.
 pub fn resident(blocks_per_sm: u32, shared_bytes: u32, info: &DeviceInfo) -> u32 {
     blocks_per_sm.min(info.blocks_by_shared_memory(shared_bytes))
+}
+
+/// How a launch of blocks that come and go fills a device.
+#[derive(Debug, Clone, Copy)]
+pub struct Filling {
+    /// Blocks of the multiprocessor that gets the most.
+    pub blocks: u64,
+    /// Part of the blocks that it holds, of those that it could.
+    pub fill: f64,
+    /// How often it is filled.
+    pub rounds: f64,
+}
+
+impl Filling {
+    /// Of `grid` blocks on `units` multiprocessors, of which each holds `per_unit`.
+    pub fn of(grid: u64, units: u64, per_unit: u64) -> Self {
+        let blocks = grid.div_ceil(units);
+        Filling {
+            blocks,
+            fill: blocks.min(per_unit) as f64 / per_unit as f64,
+            rounds: blocks.div_ceil(per_unit) as f64,
+        }
+    }
 }
 
 /// Clusters of `parts` blocks that all groups of `units` multiprocessors together hold, with so many blocks

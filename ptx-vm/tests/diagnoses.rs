@@ -502,12 +502,8 @@ fn the_lowest_faulty_block_is_reported() {
 #[test]
 fn a_launch_that_may_start_early_waits_for_the_one_before() {
     let fault_of = |dependent: bool, body: &str| {
-        let text = format!(
-            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
-             .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %d<9>;\n\
-             ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x;\n{body}\nret;\n}}\n"
-        );
-        let module = Module::parse(&text).unwrap();
+        let start = "ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x;";
+        let module = module(&kernel(".param .u64 out", &format!("{start}\n{body}")));
         let mut memory = Memory::new();
         let out = memory.alloc_u32("out", &[7; 64]);
         let launch = Launch {
@@ -549,17 +545,7 @@ fn a_launch_that_may_start_early_waits_for_the_one_before() {
 fn griddepcontrol_says_what_it_takes() {
     let text = ".version 8.0\n.target sm_90\n.address_size 64
         .visible .entry k() { griddepcontrol.start; ret; }";
-    let module = Module::parse(text).unwrap();
-    let launch = Launch {
-        entry: "k".into(),
-        grid: [1; 3],
-        block: [32, 1, 1],
-        cluster: None,
-        dependent: false,
-        shared_bytes: 0,
-        args: Vec::new(),
-    };
-    let ran = Machine::default().run(&module, &mut Memory::new(), &launch, &Options::default());
-    let message = ran.unwrap_err().to_string();
+    let error = Module::parse(text).unwrap().check("k").unwrap_err();
+    let message = error.to_string();
     assert!(message.contains(".wait, .launch_dependents"), "{message}");
 }

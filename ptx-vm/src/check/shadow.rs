@@ -2,8 +2,10 @@
 //!
 //! Time is a vector clock per warp: `clocks[v][w]` is the last epoch of warp `w` that warp `v`
 //! is ordered behind. A barrier joins the clocks of the warps it holds and starts a new epoch
-//! in each; `bar.warp.sync` starts a new epoch in its own (shuffles and votes order no memory). Two accesses of different threads are ordered if the later warp's clock covers the
-//! earlier epoch.
+//! in each; `bar.warp.sync` starts a new epoch in its own (shuffles and votes order no memory). Two accesses of
+//! different threads are ordered if the later warp's clock covers the earlier epoch; lanes of one warp are, up
+//! to the last epoch in which they met: at a barrier, or at an mbarrier that one of them has waited for. That a lane
+//! arrives at an mbarrier tells the others nothing.
 //!
 //! What units of the hardware do on behalf of threads has clocks of its own: one for bulk copies in
 //! either direction, one for the tensor instructions of each warpgroup. A thread is ordered behind such an access
@@ -93,6 +95,8 @@ pub(crate) struct Shadow {
     /// Warps, each block's two units of bulk copies, the tensor unit of each warpgroup.
     pub(super) agents: usize,
     pub(super) clocks: Vec<u32>,
+    /// For each warp, the last epoch whose accesses all its lanes are ordered behind.
+    pub(super) met: Vec<u32>,
     /// The first use of a value read from unwritten memory. It waits for the next barrier or the end of the block:
     /// if another thread writes there before, the kernel lacks a barrier, and the race says more.
     deferred: Option<(Actor, Box<Raw>)>,
@@ -111,6 +115,8 @@ impl Shadow {
         self.warps = blocks * warps;
         self.warps_per_block = warps;
         self.deferred = None;
+        self.met.clear();
+        self.met.resize(self.warps, 0);
         self.clocks.clear();
         self.agents = blocks * (warps + 2 + warps.div_ceil(4));
         let n = self.agents;
@@ -129,13 +135,16 @@ impl Shadow {
         }
         for &m in members {
             self.clocks[m * n..(m + 1) * n].copy_from_slice(&joined);
+            self.met[m] = joined[m];
             self.clocks[m * n + m] += 1;
         }
     }
 
     /// A warp-wide synchronisation of warp `w`.
     pub fn warp_sync(&mut self, w: usize) {
-        self.clocks[w * self.agents + w] += 1;
+        let epoch = &mut self.clocks[w * self.agents + w];
+        self.met[w] = *epoch;
+        *epoch += 1;
     }
 
     /// A value read from unwritten memory has been used. If another thread has written there since,
@@ -175,12 +184,11 @@ impl Shadow {
 
     pub(super) fn ordered(&self, earlier: Touch, actor: Actor) -> bool {
         let (w, v) = (earlier.thread() as usize / 32, actor.thread as usize / 32);
-        let clock = self.clocks[v * self.agents + w];
-        if w == v {
-            earlier.epoch() < clock
-        } else {
-            earlier.epoch() <= clock
-        }
+        let known = match w == v {
+            true => self.met[w],
+            false => self.clocks[v * self.agents + w],
+        };
+        earlier.epoch() <= known
     }
 
     /// Checks and records an access of `bytes` at `offset`, which are within bounds.
@@ -408,6 +416,21 @@ mod tests {
             s.access(0, 4, Use::Read, by(32)).unwrap_err().kind,
             FaultKind::SharedRace
         );
+    }
+
+    #[test]
+    fn an_arrival_orders_its_warp_only_when_it_is_waited_for() {
+        let mut s = shadow();
+        s.access(0, 4, Use::Read, by(1)).unwrap_err();
+        s.access(0, 4, Use::Write, by(1)).unwrap();
+        let mut arrived = Vec::new();
+        s.release(0, &mut arrived);
+        assert_eq!(
+            s.access(0, 4, Use::Write, by(0)).unwrap_err().kind,
+            FaultKind::SharedRace
+        );
+        s.acquire(0, &arrived);
+        s.access(0, 4, Use::Write, by(0)).unwrap();
     }
 
     #[test]

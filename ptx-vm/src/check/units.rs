@@ -47,6 +47,9 @@ impl Shadow {
 
     /// Joins `from` into the clocks of warp `w`.
     pub fn acquire(&mut self, w: usize, from: &[u32]) {
+        if let Some(&own) = from.get(w) {
+            self.met[w] = self.met[w].max(own);
+        }
         let row = &mut self.clocks[w * self.agents..(w + 1) * self.agents];
         // The warp's own entry is its present epoch, which `from` cannot exceed.
         row.iter_mut()

@@ -304,16 +304,10 @@ pub const SLICED: SlicedShape = SlicedShape {
     blocks_per_sm: 2,
 };
 
-/// How a block computes a tile of C whose warps read the same stages, filled by bulk tensor copies; a warp has
-/// the rows and columns of [`SLICED`].
+/// How a block of one warp computes a tile of C from stages that bulk tensor copies fill; its rows and
+/// columns, and the depth of a slice, are those of a warp of [`SLICED`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BulkShape {
-    /// Warps of a block, one below the other.
-    pub warps_m: u32,
-    /// Warps of a block, side by side.
-    pub warps_n: u32,
-    /// Depth of a slice.
-    pub k: u32,
     /// Columns of C that are copied together.
     pub c_box: u32,
     /// Slices in shared memory.
@@ -325,17 +319,22 @@ pub struct BulkShape {
 impl BulkShape {
     /// Rows of C.
     pub const fn m(&self) -> u32 {
-        self.warps_m * SLICED.m
+        SLICED.m
     }
 
     /// Columns of C.
     pub const fn n(&self) -> u32 {
-        self.warps_n * SLICED.n
+        SLICED.n
+    }
+
+    /// Depth of a slice.
+    pub const fn k(&self) -> u32 {
+        SLICED.k
     }
 
     /// Threads of a block.
     pub const fn threads(&self) -> u32 {
-        self.warps_m * self.warps_n * WARP
+        WARP
     }
 
     /// Bytes of a row of B in a stage.
@@ -345,12 +344,12 @@ impl BulkShape {
 
     /// Bytes of A's part of a stage.
     pub const fn a_bytes(&self) -> u32 {
-        self.m() * self.k * 4
+        self.m() * self.k() * 4
     }
 
     /// Bytes of a stage.
     pub const fn stage_bytes(&self) -> u32 {
-        self.a_bytes() + self.k * self.b_row()
+        self.a_bytes() + self.k() * self.b_row()
     }
 
     /// Bytes of the columns of C that are copied together.
@@ -369,14 +368,11 @@ impl BulkShape {
     }
 }
 
-/// Batches: A and B are read once for 128 x 128 of C.
+/// Batches: as many warps as the registers are for, two for each scheduler, none of which waits for another.
 pub const BULK: BulkShape = BulkShape {
-    warps_m: 2,
-    warps_n: 2,
-    k: SLICED.k,
     c_box: 16,
-    stages: 6,
-    blocks_per_sm: 2,
+    stages: 3,
+    blocks_per_sm: 8,
 };
 
 /// How a team of threads shares a whole product of a batch.

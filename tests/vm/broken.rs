@@ -162,7 +162,7 @@ pub fn break_each(
 fn a_barrier_that_is_missing_is_noticed() {
     for (barrier, least, excuses) in [
         ("bar.sync", 4, tensor::BARRIERS),
-        ("bar.warp.sync", 4, &[][..]),
+        ("bar.warp.sync", 6, tensor::WARP_BARRIERS),
     ] {
         let found = break_each(
             "",

@@ -1,20 +1,20 @@
-//! Batches of products: a tile of 128 x 128 of C by a block of four warps, each a quarter of it, with stages
-//! that bulk tensor copies fill.
+//! Batches of products: a tile of 64 x 64 of C by a block of one warp, from stages that bulk tensor copies fill.
 //!
-//! - One thread starts the copies of a stage; the others spend no issue slot on addresses. The
-//!   copies swizzle A as the main loop reads it ([`row_major`]), and fill edges with zeros.
+//! - A warp waits for its own copies only: there is no barrier of several warps, and eight blocks on a
+//!   multiprocessor hide each other's beginnings and ends. At N = 64 they always have more under way
+//!   than the memory needs, and above that the schedulers always have something to issue.
+//! - One lane starts the copies of a stage; no issue slots are spent on addresses. The copies swizzle A
+//!   as the main loop reads it ([`row_major`]), and fill edges with zeros.
 //! - C comes through the stages too, like further slices of k: when the last product is summed, it lies in
 //!   shared memory, and the block ends without a trip to the L2.
-//! - A barrier of the block for each slice says that all have read the stage before, which is
-//!   filled again. Two blocks on a multiprocessor hide each other's barriers, beginnings and ends.
 //! - The main loop is fast as long as ptxas sees that all of a warp agree on how it runs: then no
-//!   instruction brings its lanes together again, and what it counts lies in uniform registers.
+//!   instruction brings its lanes together again, and where the stages lie is in uniform registers.
 
 use super::row_major::{
-    self, A_ROW, PIECE, QUARTERS, Slices, TM, TN, first_element, swizzle, vector,
+    self, A_ROW, QUARTERS, Slices, TM, TN, first_element, swizzle, vector,
 };
 use crate::gpu::thread;
-use crate::params::{BAND, BULK, SLICED, WARP};
+use crate::params::{BAND, BULK, SLICED};
 use crate::ptx::bulk_tensor::TensorMap;
 use crate::ptx::compiler::opaque;
 use crate::ptx::global::store_v4;
@@ -74,7 +74,7 @@ fn locate(products: Products, index: u32) -> Tile {
 /// Slices of k.
 #[inline(always)]
 fn depth(products: Products) -> u32 {
-    products.k.div_ceil(BULK.k)
+    products.k.div_ceil(BULK.k())
 }
 
 /// Address of the first stage.
@@ -102,7 +102,7 @@ unsafe fn fetch(products: Products, tile: Tile, item: u32, stage: u32) {
     unsafe {
         mbarrier::arrive_expecting(full, BULK.stage_bytes());
         if item < depth {
-            let k = item * BULK.k;
+            let k = item * BULK.k();
             bulk_tensor::load(to, products.a, [k, row, product], full);
             bulk_tensor::load(to + BULK.a_bytes(), products.b, [column, k, product], full);
         } else {
@@ -128,18 +128,19 @@ struct Ring {
     /// What is copied next, and the end.
     item: u32,
     items: u32,
-    warp: u32,
     lane: u32,
 }
 
 impl Slices for Ring {
     const B_ROW: u32 = BULK.b_row();
+    const FORTH: usize = 0;
+    const LEAVES_EARLY: bool = true;
 
     #[inline(always)]
     unsafe fn next(&mut self) -> u32 {
         self.last = self.stage.index;
         self.stage = self.stage.next(BULK.stages);
-        thread::sync_threads();
+        warp::sync();
         // SAFETY: the barriers are made.
         unsafe { mbarrier::wait(full(self.stage.index), self.stage.parity) };
         self.stage.index * BULK.stage_bytes()
@@ -148,7 +149,7 @@ impl Slices for Ring {
     /// The stage before this, of which nothing has been read behind the barrier, is filled again.
     #[inline(always)]
     unsafe fn refill(&mut self, quarters_left: u32) {
-        if quarters_left.is_multiple_of(QUARTERS) && self.warp == 0 && self.item < self.items {
+        if quarters_left.is_multiple_of(QUARTERS) && self.item < self.items {
             if self.lane == 0 {
                 // SAFETY: as above.
                 unsafe { fetch(self.products, self.tile, self.item, self.last) };
@@ -165,38 +166,33 @@ impl Slices for Ring {
 #[inline(always)]
 unsafe fn add(ring: &Ring, sums: &[[f32; TN]; TM]) {
     const VECTORS: usize = TN / 4;
-    let Ring { products, tile, warp, lane, .. } = *ring;
-    let (first_row, first_column) = first_element(lane);
-    let row = warp / BULK.warps_n * SLICED.m + first_row;
-    let left = warp % BULK.warps_n * SLICED.n;
-    let column = left + first_column;
+    // A box for each vector.
+    const { assert!(BULK.c_box == SLICED.lanes_n() * 4 && C_STAGES * BOXES == VECTORS as u32) };
+    let Ring { products, tile, lane, .. } = *ring;
+    let (row, column) = first_element(lane);
     let whole = tile.row + BULK.m() <= products.m && tile.column + BULK.n() <= products.n;
     let (m, n) = (products.m as usize, products.n as usize);
     let first = (tile.row + row) as usize * n + (tile.column + column) as usize;
     let c = products.c.wrapping_add(tile.product as usize * (m * n)).wrapping_add(first);
-    // Where the boxes of the warp's vectors lie: box `left / c_box` and those behind it.
+    // Where the boxes of the thread's vectors of a row lie.
     let mut boxes = [0; VECTORS];
     let mut stage = ring.stage;
     // SAFETY: the barriers are made; each vector of C is one thread's, and its rows start on 16 bytes and
     // are of whole vectors.
     unsafe {
-        let mut part = 0;
-        while part < C_STAGES {
-            stage = stage.next(BULK.stages);
-            mbarrier::wait(full(stage.index), stage.parity);
-            let mut j = 0;
-            while j < VECTORS {
-                let index = left / BULK.c_box + j as u32;
-                if index / BOXES == part {
-                    boxes[j] = stages()
-                        + stage.index * BULK.stage_bytes()
-                        + index % BOXES * BULK.c_box_bytes()
-                        + row * (4 * BULK.c_box)
-                        + lane % SLICED.lanes_n() * PIECE;
-                }
-                j += 1;
+        let mut j = 0;
+        while j < VECTORS {
+            let in_stage = j as u32 % BOXES;
+            if in_stage == 0 {
+                stage = stage.next(BULK.stages);
+                mbarrier::wait(full(stage.index), stage.parity);
             }
-            part += 1;
+            boxes[j] = stages()
+                + stage.index * BULK.stage_bytes()
+                + in_stage * BULK.c_box_bytes()
+                + row * (4 * BULK.c_box)
+                + column * 4;
+            j += 1;
         }
         let mut v = 0;
         while v < TM * VECTORS {
@@ -223,12 +219,12 @@ unsafe fn add(ring: &Ring, sums: &[[f32; TN]; TM]) {
 #[inline(always)]
 unsafe fn run(products: Products) {
     let tile = locate(products, thread::block_idx_x());
-    let thread = thread::thread_idx_x();
+    let lane = thread::thread_idx_x();
     let items = depth(products) + C_STAGES;
-    // SAFETY: one thread makes the barriers and starts the copies, each into a stage that is empty: not
-    // yet used, or read by all before the barrier of the block; a stage is read when its barrier says so.
+    // SAFETY: one lane makes the barriers and starts the copies, each into a stage that is empty: not
+    // yet used, or read by all before the barrier of the warp; a stage is read when its barrier says so.
     unsafe {
-        if thread == 0 {
+        if lane == 0 {
             let mut stage = 0;
             while stage < BULK.stages {
                 mbarrier::init(full(stage), 1);
@@ -241,17 +237,12 @@ unsafe fn run(products: Products) {
                 item += 1;
             }
         }
-        thread::sync_threads();
-        // From the first lane, so that ptxas sees that a whole warp agrees.
-        let warp = warp::first(thread / WARP);
-        let lane = thread % WARP;
+        warp::sync();
         let (row, column) = first_element(lane);
-        let row = warp / BULK.warps_n * SLICED.m + row;
-        let column = warp % BULK.warps_n * SLICED.n + column;
         let a_base = stages() + row * A_ROW + swizzle(row);
         let b_base = stages() + BULK.a_bytes() + column * 4;
         let (stage, item) = (Stage::FIRST, BULK.stages);
-        let mut ring = Ring { products, tile, stage, last: 0, item, items, warp, lane };
+        let mut ring = Ring { products, tile, stage, last: 0, item, items, lane };
         mbarrier::wait(full(0), 0);
         let sums = row_major::sum(&mut ring, depth(products), [a_base, b_base]);
         add(&ring, &sums);

@@ -3,9 +3,9 @@
 //! A ladder to climb: [`naive`] reads both operands from global memory for every FMA,
 //! [`tiled`] shares tiles of them through shared memory, [`register`] keeps 8 x 8 elements of C
 //! in the registers of each thread, [`pipelined`] copies the next tiles while it multiplies
-//! (`tile` holds its engine), `sliced` lets the warps of a block share the k of a tile, `bulk` has bulk tensor
-//! copies fill the stages of tiles, for batches (`row_major` is the main loop of both), [`product`] gives
-//! each product of a batch of small ones to a team of threads.
+//! (`tile` holds its engine), `sliced` lets the warps of a block share the k of a tile, `bulk` gives a tile to
+//! a warp, for batches, with stages that bulk tensor copies fill (`row_major` is the main loop of both),
+//! [`product`] gives each product of a batch of small ones to a team of threads.
 //!
 //! All take batches: products of one size, their operands one behind the other in memory.
 

@@ -102,7 +102,7 @@ const fn column_of(e: usize, s: usize) -> usize {
 
 /// `sums += column e of a (outer) b` for the rows `from` to `to`, row by row, forth and back.
 #[inline(always)]
-fn accumulate(
+fn accumulate<S: Slices>(
     a: &[Vec4; TM],
     e: usize,
     [from, to]: [usize; 2],
@@ -113,7 +113,7 @@ fn accumulate(
     while i < to {
         let mut step = 0;
         while step < TN {
-            let j = column_of(e, if i % 2 == 1 { step } else { TN - 1 - step });
+            let j = column_of(e, if i % 2 == S::FORTH { step } else { TN - 1 - step });
             sums[i][j] = fma(a[i][e], b[j], sums[i][j]);
             step += 1;
         }
@@ -125,6 +125,12 @@ fn accumulate(
 pub trait Slices {
     /// Bytes of a row of B in a stage.
     const B_ROW: u32;
+    /// Which rows of sums are walked forth, the others back: even ones (0) or odd ones (1), as ptxas finds
+    /// fewer FFMAs that read two registers of a bank.
+    const FORTH: usize;
+    /// Whether the loop is left before it loads what comes next: ptxas moves those loads behind a branch that
+    /// they stand before, where the next [`hold_order`] waits for them.
+    const LEAVES_EARLY: bool;
 
     /// Waits for the next slice: bytes from the first stage to its own.
     ///
@@ -169,14 +175,17 @@ pub unsafe fn sum<S: Slices>(
         load_b(&mut even, b);
         loop {
             load_b(&mut odd, b + S::B_ROW);
-            accumulate(&columns, 0, ALL, &even, &mut sums);
+            accumulate::<S>(&columns, 0, ALL, &even, &mut sums);
             hold_order();
             load_b(&mut even, b + 2 * S::B_ROW);
-            accumulate(&columns, 1, ALL, &odd, &mut sums);
+            accumulate::<S>(&columns, 1, ALL, &odd, &mut sums);
             hold_order();
             load_b(&mut odd, b + 3 * S::B_ROW);
-            accumulate(&columns, 2, ALL, &even, &mut sums);
+            accumulate::<S>(&columns, 2, ALL, &even, &mut sums);
             quarters_left -= 1;
+            if S::LEAVES_EARLY && quarters_left == 0 {
+                break;
+            }
             (a, b) = if quarters_left == 0 {
                 (a, b)
             } else if quarters_left.is_multiple_of(QUARTERS) {
@@ -189,18 +198,19 @@ pub unsafe fn sum<S: Slices>(
             };
             hold_order();
             load_b(&mut even, b);
-            accumulate(&columns, 3, UPPER, &odd, &mut sums);
-            if quarters_left == 0 {
+            accumulate::<S>(&columns, 3, UPPER, &odd, &mut sums);
+            if !S::LEAVES_EARLY && quarters_left == 0 {
                 break;
             }
             hold_order();
             load_a(&mut columns, 0, a);
-            accumulate(&columns, 3, LOWER, &odd, &mut sums);
+            accumulate::<S>(&columns, 3, LOWER, &odd, &mut sums);
             hold_order();
             load_a(&mut columns, HALF, a);
             slices.refill(quarters_left);
         }
-        accumulate(&columns, 3, LOWER, &odd, &mut sums);
+        let rest = if S::LEAVES_EARLY { ALL } else { LOWER };
+        accumulate::<S>(&columns, 3, rest, &odd, &mut sums);
     }
     sums
 }

@@ -248,6 +248,8 @@ struct Own {
 
 impl Slices for Own {
     const B_ROW: u32 = B_ROW;
+    const FORTH: usize = 1;
+    const LEAVES_EARLY: bool = false;
 
     #[inline(always)]
     unsafe fn next(&mut self) -> u32 {

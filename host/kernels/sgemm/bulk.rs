@@ -1,4 +1,4 @@
-//! Batches of middling products: a tile of C by a block whose stages bulk tensor copies fill.
+//! Batches of products: a tile of C by a block of one warp whose stages bulk tensor copies fill.
 
 use super::Products;
 use super::tiles::{BYTES_PER_CYCLE, FMAS_PER_CYCLE, Filling, resident};
@@ -6,15 +6,16 @@ use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Argument, Place, Swizzle, TensorMap};
 use gpu_kernels::params::BULK;
 
-/// Part of the FMA peak that a multiprocessor with all its blocks reaches.
+/// Schedulers of a multiprocessor, each of which a warp occupies.
+const SCHEDULERS: u64 = 4;
+/// Part of the FMA peak of a scheduler that two warps reach, and one.
 const EFFICIENCY: f64 = 0.79;
-/// How much less it is with fewer of them, as in [`super::tiles::Tile`].
-const FILL: f64 = 0.5;
+const ALONE: f64 = 0.70;
 /// Cycles until the first slice has arrived, and from the last FMA to the last store.
-const START_CYCLES: f64 = 17_000.0;
+const START_CYCLES: f64 = 10_000.0;
 /// Part of these behind the first blocks, and of the time for C, that blocks on one multiprocessor don't hide
 /// for each other.
-const EXPOSED: f64 = 0.2;
+const EXPOSED: f64 = 0.19;
 
 /// How the tiles are shared out: one for each block.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,18 +49,19 @@ pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
 /// H200: only the two together decide.
 fn cycles(products: Products, info: &DeviceInfo, grid: u64, per_unit: u64) -> f64 {
     let units = u64::from(info.units);
-    let slice = f64::from(BULK.m() * BULK.n() * BULK.k);
-    let slices = products.sides[2].div_ceil(u64::from(BULK.k)) as f64;
-    let Filling {
-        blocks,
-        fill,
-        rounds,
-    } = Filling::of(grid, units, per_unit);
-    let multiply = blocks as f64 * slices * slice / FMAS_PER_CYCLE;
+    let slice = f64::from(BULK.m() * BULK.n() * BULK.k());
+    let slices = products.sides[2].div_ceil(u64::from(BULK.k())) as f64;
+    let Filling { blocks, rounds, .. } = Filling::of(grid, units, per_unit);
+    // Blocks that all start together wait for the scheduler that has the most of them.
+    let warps = match blocks <= per_unit {
+        true => blocks.div_ceil(SCHEDULERS) as f64,
+        false => blocks as f64 / SCHEDULERS as f64,
+    };
+    let efficiency = if warps > 1.0 { EFFICIENCY } else { ALONE };
+    let per_scheduler = FMAS_PER_CYCLE / SCHEDULERS as f64;
+    let multiply = warps * slices * slice / (per_scheduler * efficiency);
     let c = products.c_bytes() / (BYTES_PER_CYCLE * units as f64);
-    multiply / (EFFICIENCY * fill.powf(FILL))
-        + START_CYCLES
-        + EXPOSED * (START_CYCLES * (rounds - 1.0) + c)
+    multiply + START_CYCLES + EXPOSED * (START_CYCLES * (rounds - 1.0) + c)
 }
 
 /// The tensor maps of A, B and C.
@@ -78,8 +80,8 @@ pub fn maps(products: Products) -> [Argument; 3] {
         }))
     };
     [
-        map(0, [m, k], [BULK.m(), BULK.k], Swizzle::Bytes64),
-        map(1, [k, n], [BULK.k, BULK.n()], Swizzle::None),
+        map(0, [m, k], [BULK.m(), BULK.k()], Swizzle::Bytes64),
+        map(1, [k, n], [BULK.k(), BULK.n()], Swizzle::None),
         map(2, [m, n], [BULK.m(), BULK.c_box], Swizzle::None),
     ]
 }
@@ -109,10 +111,21 @@ mod tests {
             ([128, 128, 256], 6000, true),
             ([256, 256, 256], 2048, true),
             ([512, 512, 512], 512, true),
+            ([512, 512, 512], 8, true),
+            ([256, 256, 256], 50, true),
+            ([1024, 1024, 1024], 8, false),
+            ([128, 128, 128], 8, false),
             ([8192, 8192, 64], 1, true),
             ([1024, 1024, 1024], 1000, false),
-            ([64, 64, 64], 12288, false),
-            ([192, 192, 192], 4096, false),
+            ([64, 64, 64], 32768, true),
+            ([48, 48, 48], 58254, true),
+            ([36, 36, 36], 90000, true),
+            ([60, 20, 64], 60000, true),
+            ([96, 96, 96], 14563, true),
+            ([192, 192, 192], 3640, true),
+            ([64, 64, 256], 16384, true),
+            ([768, 768, 768], 150, true),
+            ([32, 32, 32], 131_072, false),
             ([2048, 2048, 2048], 1, false),
             ([4096, 4096, 4096], 1, false),
             ([8192, 8192, 8192], 1, false),
@@ -128,7 +141,7 @@ mod tests {
         assert_eq!(choose(batch([128, 128, 127], 8192), &h200()), None);
         assert_eq!(choose(batch([128, 127, 128], 8192), &h200()), None);
         let aligned = batch([127, 128, 128], 8192);
-        assert_eq!(choose(aligned, &h200()).unwrap().grid, 8192);
+        assert_eq!(choose(aligned, &h200()).unwrap().grid, 32_768);
         let moved = Products {
             aligned: false,
             ..aligned

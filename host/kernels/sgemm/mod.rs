@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `tiles` | which pipelined tiles, and how they are shared out: by a cost model |
 //! | `slices` | for narrow and small products: how many blocks, whose warps take slices of k, compute a tile |
-//! | `bulk` | for batches of middling products: a tile by a block whose stages bulk tensor copies fill |
+//! | `bulk` | for batches: a tile by a warp whose stages bulk tensor copies fill |
 //! | `products` | for batches of small products: which team of threads computes a whole one |
 //! | `surplus` | FLOPs beyond the work model |
 //!
@@ -25,7 +25,7 @@ use super::{
 use crate::device::{self, DeviceInfo, DeviceKind, Element};
 use crate::roofline::work::{Work, WorkError};
 use gpu_kernels::params::{
-    BULK, NAIVE_TILE, REGISTER_BLOCK, REGISTER_SHARED_BYTES, REGISTER_TILE, SLICED,
+    BULK, NAIVE_TILE, PRODUCT_64, REGISTER_BLOCK, REGISTER_SHARED_BYTES, REGISTER_TILE, SLICED,
     TILED_SHARED_BYTES, TILED_TILE, VECTOR_ELEMENTS,
 };
 
@@ -55,8 +55,8 @@ const CUDA: [Variant; 5] = [
     Variant {
         name: "auto",
         summary: "what a cost model chooses for the shape: tiles, cut along k so that no \
-                  multiprocessor idles; warps that share the k of a tile; tiles filled by bulk \
-                  copies; for a batch of small products a team of threads each",
+                  multiprocessor idles; warps that share the k of a tile; for batches a warp a \
+                  tile, fed by bulk copies; for small products a team of threads each",
     },
 ];
 
@@ -213,8 +213,10 @@ fn choice(variant: &str, products: Products, info: &DeviceInfo) -> Option<Choice
             let slices = slices::choose(products, info)
                 .map(|slices| (slices.cycles, Choice::Slices(slices)));
             let bulk = bulk::choose(products, info).map(|bulk| (bulk.cycles, Choice::Bulk(bulk)));
-            let teams =
-                products::choose(products, info).map(|teams| (teams.cycles, Choice::Teams(teams)));
+            let teams = products::choose(products, info)
+                // A warp with bulk copies beats the team of its tile's size wherever there is one.
+                .filter(|teams| bulk.is_none() || teams.shape != PRODUCT_64)
+                .map(|teams| (teams.cycles, Choice::Teams(teams)));
             let choices = [teams, slices, bulk, tiles].into_iter().flatten();
             choices
                 .min_by(|(a, _), (b, _)| a.total_cmp(b))

@@ -41,7 +41,7 @@ pub fn of(problem: &Problem, info: &DeviceInfo) -> Surplus {
         }
         Some(Choice::Bulk(_)) => {
             return Surplus {
-                padding: padding([BULK.m(), BULK.n(), BULK.k]),
+                padding: padding([BULK.m(), BULK.n(), BULK.k()]),
                 overhead: batch * m * n,
                 avoidable: 0,
             };

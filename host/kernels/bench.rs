@@ -79,7 +79,7 @@ fn scratch(problem: &Problem, info: &DeviceInfo) -> u64 {
         return 0;
     }
     let kernel = problem.kernel.kernel();
-    let copies = kernel.preparation(problem, info).unwrap_or_default();
+    let copies = kernel.preparation(problem, info, true).unwrap_or_default();
     let launches = copies.into_iter().chain(kernel.launch(problem, info).ok());
     launches
         .map(|launch| launch.scratch_bytes)

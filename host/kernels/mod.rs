@@ -49,13 +49,31 @@ pub fn launch_on(
     operands: &[Region],
 ) -> Result<Launch, String> {
     let kernel = problem.kernel.kernel();
-    // Buffers are aligned to more than that.
-    let aligned = |region: &Region| region.offset.is_multiple_of(ALIGNMENT);
-    if operands.iter().all(aligned) {
+    if aligned(operands) {
         kernel.launch(problem, info)
     } else {
         kernel.launch_unaligned(problem, info)
     }
+}
+
+/// The launches that go before it, in order.
+///
+/// # Errors
+/// Why this size cannot be launched there.
+pub fn preparation_on(
+    problem: &Problem,
+    info: &DeviceInfo,
+    operands: &[Region],
+) -> Result<Vec<Launch>, String> {
+    let kernel = problem.kernel.kernel();
+    kernel.preparation(problem, info, aligned(operands))
+}
+
+/// Whether all operands start on as many bytes as [`Kernel::launch`] takes.
+fn aligned(operands: &[Region]) -> bool {
+    // Buffers are aligned to more than that.
+    let aligned = |region: &Region| region.offset.is_multiple_of(ALIGNMENT);
+    operands.iter().all(aligned)
 }
 
 /// One step of a kernel's ladder.
@@ -328,12 +346,18 @@ pub trait Kernel: Sync {
         ))
     }
 
-    /// Launches that go before [`Kernel::launch`], in order, and count as part of the kernel: what
-    /// prepares its operands in the scratch memory, which all of them share.
+    /// Launches that go before [`Kernel::launch`], or if the operands are not `aligned`,
+    /// [`Kernel::launch_unaligned`], in order, and count as part of the kernel: what prepares its operands in
+    /// the scratch memory, which all of them share.
     ///
     /// # Errors
     /// Why this size cannot be launched there.
-    fn preparation(&self, _problem: &Problem, _device: &DeviceInfo) -> Result<Vec<Launch>, String> {
+    fn preparation(
+        &self,
+        _problem: &Problem,
+        _device: &DeviceInfo,
+        _aligned: bool,
+    ) -> Result<Vec<Launch>, String> {
         Ok(Vec::new())
     }
 

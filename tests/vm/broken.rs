@@ -105,21 +105,20 @@ pub fn break_each(
     let mut unnoticed: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for target in Target::ALL {
         let all = [plain(target), shared_out(target, STAGES)].concat();
+        let all: Vec<_> = all.iter().map(|case| (case, case.entries())).collect();
         let module = ptx(target);
         let entries = entries(&module.text);
         let of_kernels = |entry: &&Entry<'_>| entry.name.starts_with(kernels);
         for entry in entries.iter().filter(of_kernels) {
-            let cases: Vec<&Case> = all
-                .iter()
-                .filter(|case| case.launch().entry == entry.name)
-                .collect();
-            let prepares = |name| {
-                let mut launches = cases.iter().flat_map(|case| case.preparation());
-                launches.any(|launch| launch.entry == name)
+            let launching = all.iter().filter(|(_, names)| names.contains(entry.name));
+            let (cases, names): (Vec<&Case>, Vec<_>) =
+                launching.map(|(case, names)| (*case, names)).unzip();
+            let with = |other: &&Entry<'_>| {
+                other.name != entry.name && names.iter().any(|names| names.contains(other.name))
             };
             let beside: String = entries
                 .iter()
-                .filter(|entry| prepares(entry.name))
+                .filter(with)
                 .map(|entry| entry.text)
                 .collect();
             let texts = entry.each(from, &to, &beside);

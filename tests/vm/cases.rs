@@ -5,7 +5,7 @@ use rooftrace::device::vm::{Target, describe};
 use rooftrace::kernels::size::{Size, parse_sizes};
 use rooftrace::kernels::{Argument, Data, Form, KernelId, Launch, Problem, SizeKind};
 use rooftrace::roofline::pipe::Pipe;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A problem on a GPU that says `info` of itself.
 #[derive(Clone)]
@@ -30,8 +30,14 @@ impl Case {
     /// The launches before it that prepare its operands.
     pub fn preparation(&self) -> Vec<Launch> {
         let kernel = self.problem.kernel.kernel();
-        let launches = kernel.preparation(&self.problem, &self.info);
+        let launches = kernel.preparation(&self.problem, &self.info, self.offset == 0);
         launches.unwrap_or_else(|error| panic!("{self}: {error}"))
+    }
+
+    /// The names of all its launches.
+    pub fn entries(&self) -> BTreeSet<&'static str> {
+        let launches = self.preparation().into_iter().chain([self.launch()]);
+        launches.map(|launch| launch.entry).collect()
     }
 
     /// FLOPs of the work model.
@@ -224,7 +230,7 @@ fn way(launch: &Launch, stages: u32) -> Way {
     )
 }
 
-/// Products for which the default variant gives a block several tiles, a tile several blocks, or a
+/// Products for which a variant gives a block several tiles, a tile several blocks, or a
 /// team several parts of a product: of each way to do that, in every tile shape, the cheapest, the cheapest of all first.
 ///
 /// They are searched, because which shape is chosen where is a matter of tuning.
@@ -241,10 +247,6 @@ pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
         if kernel.size_kind() != SizeKind::Matrix || on_tensor_cores(id) {
             continue;
         }
-        let Some(variant) = kernel.variants_on(&describe(target)).pop() else {
-            continue;
-        };
-        let variant = variant.name;
         let deep = parse_sizes(BATCHED_DEEP, kernel.size_kind()).unwrap();
         let deep = deep.into_iter().map(|size| (size, BATCH));
         let single = products(&all).into_iter().map(|size| (size, 1));
@@ -256,17 +258,19 @@ pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
         };
         let infos = smaller(target);
         for info in infos.iter().map(alone).chain(infos.iter().cloned()) {
-            for &(size, batch) in &sizes {
-                let mut case = Case {
-                    info: info.clone(),
-                    problem: problem(id, variant, size),
-                    offset: 0,
-                };
-                case.problem.form.batch = batch;
-                let way = way(&case.launch(), stages);
-                let dearer = |known: &Case| known.cost() > case.cost();
-                if found.get(&way).is_none_or(dearer) {
-                    found.insert(way, case);
+            for variant in kernel.variants_on(&info) {
+                for &(size, batch) in &sizes {
+                    let mut case = Case {
+                        info: info.clone(),
+                        problem: problem(id, variant.name, size),
+                        offset: 0,
+                    };
+                    case.problem.form.batch = batch;
+                    let way = way(&case.launch(), stages);
+                    let dearer = |known: &Case| known.cost() > case.cost();
+                    if found.get(&way).is_none_or(dearer) {
+                        found.insert(way, case);
+                    }
                 }
             }
         }

@@ -39,8 +39,7 @@ fn verify_all(target: Target) {
         for case in here {
             let check = verify(&mut device, &case);
             assert_eq!(check.failure, None, "{case}");
-            entries.extend(case.preparation().iter().map(|launch| launch.entry));
-            entries.insert(case.launch().entry);
+            entries.extend(case.entries());
         }
         cases = others;
     }

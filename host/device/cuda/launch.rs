@@ -4,7 +4,7 @@ use super::driver::Extras;
 use super::library::LibraryCall;
 use super::{CudaDevice, Ptx, call, driver, tensor_map};
 use crate::device::{DeviceError, LaunchFacts, Region, Result};
-use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, launch_on};
+use crate::kernels::{Argument, Launch, Place, Problem, TensorMap, launch_on, preparation_on};
 use cust::function::{Function, FunctionAttribute};
 use cust::memory::DeviceBuffer;
 use cust::module::Module;
@@ -99,11 +99,8 @@ impl CudaDevice {
         if problem.is_baseline() {
             return Ok(Work::Library(self.library_call(problem, operands)?));
         }
-        let mut shapes = problem
-            .kernel
-            .kernel()
-            .preparation(problem, &self.info)
-            .map_err(DeviceError::Unsupported)?;
+        let mut shapes =
+            preparation_on(problem, &self.info, operands).map_err(DeviceError::Unsupported)?;
         shapes.push(self.shape(problem, operands)?);
         let bytes = shapes.iter().map(|launch| launch.scratch_bytes).max();
         let scratch = self.scratch(bytes.unwrap_or(0))?;

@@ -18,7 +18,9 @@ use super::{
     Buffer, CacheState, Device, DeviceError, DeviceInfo, Element, Fill, LaunchFacts, Region,
     Result, Telemetry, narrow, widen,
 };
-use crate::kernels::{Argument, Launch, Place, Problem, Swizzle, TensorMap, launch_on};
+use crate::kernels::{
+    Argument, Launch, Place, Problem, Swizzle, TensorMap, launch_on, preparation_on,
+};
 use ptx_vm::{Arg, Machine, Memory, Module, Options, Ptr, Report, TENSOR_MAP_BYTES};
 
 /// Elements that are filled at a time: 256 KiB.
@@ -92,11 +94,8 @@ impl VmDevice {
         operands: &[Region],
         traffic: bool,
     ) -> Result<Report> {
-        let mut shapes = problem
-            .kernel
-            .kernel()
-            .preparation(problem, &self.info)
-            .map_err(DeviceError::Unsupported)?;
+        let mut shapes =
+            preparation_on(problem, &self.info, operands).map_err(DeviceError::Unsupported)?;
         shapes.push(self.shape(problem, operands)?);
         for region in operands {
             let ptr = self.pointer(*region);

@@ -160,7 +160,12 @@ impl Kernel for Gemm {
         }
     }
 
-    fn preparation(&self, problem: &Problem, info: &DeviceInfo) -> Result<Vec<Launch>, String> {
+    fn preparation(
+        &self,
+        problem: &Problem,
+        info: &DeviceInfo,
+        _: bool,
+    ) -> Result<Vec<Launch>, String> {
         if is_mma(problem) || self.fuses(problem, info) {
             return Ok(Vec::new());
         }

@@ -154,35 +154,17 @@ impl Layout {
             (_, Element::Bf16) => "pad_rows_16",
             (_, Element::F32) => "pad_rows_32",
         };
-        // Where there is no second matrix it has no rows.
-        let none = (Rows { rows: 0, ..first.0 }, first.1);
-        let both = [first, second.unwrap_or(none)];
-        let rows = both.map(|(matrix, _)| self.batch * matrix.rows);
-        let units = |i: usize| rows[i] * both[i].0.pitch * self.read.bytes() / UNIT_BYTES;
-        let blocks = (units(0) + units(1)).div_ceil(u64::from(SUPPORT_BLOCK));
-        let resident = u64::from(info.units) * u64::from(ROW_COPY_BLOCKS);
-        let word = |value: u64| word("a row", value);
-        let [columns_a, columns_b] = both.map(|(matrix, _)| word(matrix.columns));
-        let [pitch_a, pitch_b] = both.map(|(matrix, _)| word(matrix.pitch));
+        let copied = |(matrix, offset): (Rows, u64)| Copied {
+            operand: matrix.operand,
+            offset,
+            rows: self.batch * matrix.rows,
+            columns: matrix.columns,
+            pitch: matrix.pitch,
+        };
+        let launch = copy_rows(entry, self.read, copied(first), second.map(copied), info)?;
         Ok(Launch {
-            entry,
-            grid: stream::grid(blocks.min(resident))?,
-            block: [SUPPORT_BLOCK, 1],
             scratch_bytes: self.scratch_bytes,
-            arguments: vec![
-                Argument::Operand(both[0].0.operand),
-                Argument::Operand(both[1].0.operand),
-                Argument::Scratch,
-                Argument::U64(both[0].1),
-                Argument::U64(both[1].1),
-                Argument::U64(rows[0]),
-                Argument::U64(rows[1]),
-                columns_a?,
-                columns_b?,
-                pitch_a?,
-                pitch_b?,
-            ],
-            ..Launch::PLAIN
+            ..launch
         })
     }
 
@@ -200,6 +182,61 @@ impl Layout {
             swizzle: Swizzle::Bytes128,
         }))
     }
+}
+
+/// A matrix whose rows are copied into rows of whole units.
+#[derive(Debug, Clone, Copy)]
+pub struct Copied {
+    /// Index of the operand.
+    pub operand: usize,
+    /// Where its copy starts in the scratch memory, in bytes.
+    pub offset: u64,
+    /// Rows, those of all products together.
+    pub rows: u64,
+    /// Elements of a row.
+    pub columns: u64,
+    /// Elements from one row of the copy to the next.
+    pub pitch: u64,
+}
+
+/// The launch of `entry`, which copies one matrix or two into rows of `read`, but for the bytes of scratch memory.
+///
+/// # Errors
+/// Why it cannot be launched.
+pub fn copy_rows(
+    entry: &'static str,
+    read: Element,
+    first: Copied,
+    second: Option<Copied>,
+    info: &DeviceInfo,
+) -> Result<Launch, String> {
+    // Where there is no second matrix it has no rows.
+    let both = [first, second.unwrap_or(Copied { rows: 0, ..first })];
+    let units = both.map(|matrix| matrix.rows * matrix.pitch * read.bytes() / UNIT_BYTES);
+    let blocks = (units[0] + units[1]).div_ceil(u64::from(SUPPORT_BLOCK));
+    let resident = u64::from(info.units) * u64::from(ROW_COPY_BLOCKS);
+    let word = |value: u64| word("a row", value);
+    let [columns_a, columns_b] = both.map(|matrix| word(matrix.columns));
+    let [pitch_a, pitch_b] = both.map(|matrix| word(matrix.pitch));
+    Ok(Launch {
+        entry,
+        grid: stream::grid(blocks.min(resident))?,
+        block: [SUPPORT_BLOCK, 1],
+        arguments: vec![
+            Argument::Operand(both[0].operand),
+            Argument::Operand(both[1].operand),
+            Argument::Scratch,
+            Argument::U64(both[0].offset),
+            Argument::U64(both[1].offset),
+            Argument::U64(both[0].rows),
+            Argument::U64(both[1].rows),
+            columns_a?,
+            columns_b?,
+            pitch_a?,
+            pitch_b?,
+        ],
+        ..Launch::PLAIN
+    })
 }
 
 /// A 32-bit parameter.

@@ -14,7 +14,7 @@
 pub mod check;
 mod fused;
 pub mod kernels;
-mod layout;
+pub(super) mod layout;
 mod mma;
 mod surplus;
 mod tiles;

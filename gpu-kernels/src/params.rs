@@ -98,6 +98,15 @@ pub const BAND: u32 = 2048;
 /// Counters at the start of the scratch memory: at least as many as blocks that share tiles.
 pub const SCRATCH_COUNTERS: u32 = 8192;
 
+/// How k tiles come into shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copies {
+    /// Each thread copies its elements, A's transposed on the way.
+    Threads,
+    /// Bulk tensor copies, which one thread starts, from an A that has been transposed.
+    Bulk,
+}
+
 /// How a block and its threads share a tile of C, and how deep a k tile is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TileShape {
@@ -115,6 +124,8 @@ pub struct TileShape {
     pub lanes_m: u32,
     /// k tiles in shared memory, 2 to 4: one is multiplied, the others are on their way.
     pub stages: u32,
+    /// How they come there.
+    pub copies: Copies,
     /// Blocks on a multiprocessor.
     pub blocks_per_sm: u32,
 }
@@ -143,7 +154,10 @@ impl TileShape {
     /// Elements from one row to the next of A's part of a stage, which is transposed. The
     /// padding spreads the columns that a warp stores over the banks.
     pub const fn a_stride(&self) -> u32 {
-        self.m + 4
+        match self.copies {
+            Copies::Threads => self.m + 4,
+            Copies::Bulk => self.m,
+        }
     }
 
     /// Bytes of A's part of a stage.
@@ -156,9 +170,19 @@ impl TileShape {
         self.a_bytes() + self.k * self.n * 4
     }
 
-    /// Dynamic shared memory of a block.
-    pub const fn shared_bytes(&self) -> u32 {
+    /// Offset of what lies behind the stages in shared memory.
+    pub const fn barriers_offset(&self) -> u32 {
         self.stages * self.stage_bytes()
+    }
+
+    /// Dynamic shared memory of a block: the stages, and a barrier of 8 bytes for each that bulk copies
+    /// fill.
+    pub const fn shared_bytes(&self) -> u32 {
+        let barriers = match self.copies {
+            Copies::Threads => 0,
+            Copies::Bulk => self.stages,
+        };
+        self.barriers_offset() + 8 * barriers
     }
 }
 
@@ -171,8 +195,27 @@ pub const WIDE: TileShape = TileShape {
     thread_n: 16,
     lanes_m: 4,
     stages: 3,
+    copies: Copies::Threads,
     blocks_per_sm: 1,
 };
+
+/// [`WIDE`] from an A that has been transposed: deep k tiles, so that its main loop is seldom left.
+pub const TRANSPOSED: TileShape = TileShape {
+    k: 64,
+    stages: 2,
+    copies: Copies::Bulk,
+    ..WIDE
+};
+
+/// Rows and columns of what a block transposes.
+pub const TRANSPOSE_TILE: u32 = 64;
+/// Threads of a block that transposes.
+pub const TRANSPOSE_BLOCK: u32 = 256;
+/// Elements from one row to the next of what a block transposes in shared memory: columns lie in different
+/// banks as well.
+pub const TRANSPOSE_STRIDE: u32 = TRANSPOSE_TILE + 1;
+/// Dynamic shared memory of a block that transposes.
+pub const TRANSPOSE_SHARED_BYTES: u32 = TRANSPOSE_TILE * TRANSPOSE_STRIDE * 4;
 
 /// [`WIDE`] for rows that are not aligned: B takes four times the copies, so fewer at a time.
 pub const WIDE_ANY: TileShape = TileShape {
@@ -193,6 +236,7 @@ pub const FLAT: TileShape = TileShape {
     thread_n: 8,
     lanes_m: 4,
     stages: 4,
+    copies: Copies::Threads,
     blocks_per_sm: 3,
 };
 
@@ -205,6 +249,7 @@ pub const SQUARE: TileShape = TileShape {
     thread_n: 8,
     lanes_m: 8,
     stages: 3,
+    copies: Copies::Threads,
     blocks_per_sm: 4,
 };
 
@@ -217,6 +262,7 @@ pub const SMALL: TileShape = TileShape {
     thread_n: 4,
     lanes_m: 4,
     stages: 4,
+    copies: Copies::Threads,
     blocks_per_sm: 4,
 };
 
@@ -230,6 +276,7 @@ pub const NARROW: TileShape = TileShape {
     thread_n: 8,
     lanes_m: 4,
     stages: 4,
+    copies: Copies::Threads,
     blocks_per_sm: 6,
 };
 
@@ -988,8 +1035,20 @@ pub const ENTRIES: &[Entry] = &[
         fused: true,
         only: None,
     },
+    Entry {
+        only: Some("sm_90a"),
+        ..tile_entry("sgemm_transposed", TRANSPOSED)
+    },
+    Entry {
+        only: Some("sm_90a"),
+        ..tile_entry("sgemm_transposed_any", TRANSPOSED)
+    },
     tile_entry("sgemm_wide", WIDE),
     tile_entry("sgemm_wide_any", WIDE_ANY),
+    Entry {
+        only: Some("sm_90a"),
+        ..entry("transpose_32", TRANSPOSE_BLOCK, 8, false)
+    },
     entry("triad_scalar", SCALAR_BLOCK, 8, true),
     entry("triad_vector", STREAM_BLOCK, 16, true),
 ];

@@ -5,6 +5,7 @@
 //! in the registers of each thread, [`pipelined`] copies the next tiles while it multiplies
 //! (`tile` holds its engine), `sliced` lets the warps of a block share the k of a tile, `bulk` gives a tile to
 //! a warp, for batches, with stages that bulk tensor copies fill (`row_major` is the main loop of both),
+//! `transposed` has them fill those of large tiles, from an A that [`transpose`] has transposed,
 //! [`product`] gives each product of a batch of small ones to a team of threads.
 //!
 //! All take batches: products of one size, their operands one behind the other in memory.
@@ -21,6 +22,10 @@ mod row_major;
 pub mod sliced;
 mod tile;
 pub mod tiled;
+#[cfg(sm_90a)]
+pub mod transpose;
+#[cfg(sm_90a)]
+pub mod transposed;
 
 use crate::gpu::thread;
 

@@ -4,7 +4,7 @@
 use super::Operands;
 #[cfg(sm_90a)]
 use super::tile::run_together;
-use super::tile::{Schedule, Shape, run};
+use super::tile::{Copied, Schedule, Shape, run};
 use crate::params::{FLAT, NARROW, SMALL, SQUARE, TileShape, VECTOR_ELEMENTS, WIDE, WIDE_ANY};
 
 /// Defines the entry of a shape, with its accesses to B and C `VEC` elements wide, which does what `run`
@@ -44,7 +44,22 @@ macro_rules! tile_kernels {
     };
 }
 
-tile_kernels! { run:
+/// C = A @ B + C by blocks that each compute on their own.
+///
+/// # Safety
+/// As for [`run`].
+#[inline(always)]
+unsafe fn run_apart<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
+    operands: Operands,
+    schedule: Schedule,
+) {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        run::<S, TM, TN, VEC>(operands.target(), schedule, Copied::<S, VEC>::new(operands));
+    }
+}
+
+tile_kernels! { run_apart:
     /// Large products.
     sgemm_wide: Wide = WIDE, VECTOR_ELEMENTS;
     /// Large products, any alignment.

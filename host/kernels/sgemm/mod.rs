@@ -5,6 +5,7 @@
 //! | `tiles` | which pipelined tiles, and how they are shared out: by a cost model |
 //! | `slices` | for narrow and small products: how many blocks, whose warps take slices of k, compute a tile |
 //! | `bulk` | for batches: a tile by a warp whose stages bulk tensor copies fill |
+//! | `transposed` | for large products: what is copied first, so that bulk tensor copies bring k tiles |
 //! | `products` | for batches of small products: which team of threads computes a whole one |
 //! | `surplus` | FLOPs beyond the work model |
 //!
@@ -15,6 +16,7 @@ mod products;
 mod slices;
 mod surplus;
 mod tiles;
+mod transposed;
 
 use super::gemm;
 use super::gemm::check::{self, Arithmetic, Unit};
@@ -35,7 +37,10 @@ use gpu_kernels::params::{
 /// timed within a probabilistic bound. The error is absolute, per element of C.
 pub struct Sgemm;
 
-const CUDA: [Variant; 5] = [
+/// The variant that transposes A first.
+const TRANSPOSED: &str = "transposed";
+
+const CUDA: [Variant; 6] = [
     Variant {
         name: "naive",
         summary: "one thread an element, operands from global memory",
@@ -51,6 +56,10 @@ const CUDA: [Variant; 5] = [
     Variant {
         name: "async",
         summary: "128 x 256 tiles, copies that run beside the arithmetic",
+    },
+    Variant {
+        name: TRANSPOSED,
+        summary: "the same tiles from a transpose of A that is made first; bulk copies bring them",
     },
     Variant {
         name: "auto",
@@ -93,6 +102,10 @@ impl Kernel for Sgemm {
         }
     }
 
+    fn runs_on(&self, variant: &Variant, device: &DeviceInfo) -> bool {
+        variant.name != TRANSPOSED || device.has_clusters()
+    }
+
     fn default_sizes(&self, device: DeviceKind) -> &'static str {
         match device {
             // The fp32 ridge of a data-centre GPU lies near N = 100 to 200; 2360 is the
@@ -130,6 +143,21 @@ impl Kernel for Sgemm {
 
     fn operands(&self, problem: &Problem, _: &DeviceInfo) -> Result<Vec<OperandSpec>, WorkError> {
         gemm::operands(problem, Element::F32)
+    }
+
+    fn preparation(
+        &self,
+        problem: &Problem,
+        info: &DeviceInfo,
+        aligned: bool,
+    ) -> Result<Vec<Launch>, String> {
+        let products = Products::of(problem, aligned);
+        match choice(problem.variant, products, info) {
+            Some(Choice::Tiles(choice)) if choice.copies_first() => {
+                transposed::Layout::new(products, &choice).copies(info)
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 
     fn launch(&self, problem: &Problem, info: &DeviceInfo) -> Result<Launch, String> {
@@ -207,6 +235,7 @@ enum Choice {
 fn choice(variant: &str, products: Products, info: &DeviceInfo) -> Option<Choice> {
     match variant {
         "async" => tiles::whole(products, info).map(Choice::Tiles),
+        TRANSPOSED => tiles::transposed(products, info).map(Choice::Tiles),
         "auto" => {
             let tiles =
                 tiles::choose(products, info).map(|tiles| (tiles.cycles, Choice::Tiles(tiles)));
@@ -245,7 +274,7 @@ fn launch(problem: &Problem, products: Products, info: &DeviceInfo) -> Result<La
         arguments.push(side(value)?);
     }
     match choice(problem.variant, products, info) {
-        Some(Choice::Tiles(choice)) => return pipelined(&choice, arguments),
+        Some(Choice::Tiles(choice)) => return pipelined(&choice, products, arguments),
         Some(Choice::Slices(choice)) => return sliced(&choice, arguments),
         Some(Choice::Bulk(choice)) => return bulk(&choice, products, arguments),
         Some(Choice::Teams(choice)) => return teams(&choice, products.batch, arguments),
@@ -279,7 +308,17 @@ fn launch(problem: &Problem, products: Products, info: &DeviceInfo) -> Result<La
 }
 
 /// The launch of a pipelined kernel.
-fn pipelined(choice: &tiles::Choice, mut arguments: Vec<Argument>) -> Result<Launch, String> {
+fn pipelined(
+    choice: &tiles::Choice,
+    products: Products,
+    mut arguments: Vec<Argument>,
+) -> Result<Launch, String> {
+    let mut scratch_bytes = choice.parts_bytes();
+    if choice.copies_first() {
+        let layout = transposed::Layout::new(products, choice);
+        scratch_bytes = layout.scratch_bytes;
+        arguments.splice(..2, layout.maps());
+    }
     for value in [choice.waves, choice.share, choice.extra] {
         arguments.push(Argument::U32(u32::try_from(value).map_err(|_| {
             format!("a share of {value} k tiles is more than a block counts")
@@ -291,10 +330,10 @@ fn pipelined(choice: &tiles::Choice, mut arguments: Vec<Argument>) -> Result<Lau
         grid: stream::grid(choice.grid)?,
         block: [choice.shape.threads(), 1],
         cluster: choice.cluster,
+        dependent: choice.copies_first(),
         shared_bytes: choice.shape.shared_bytes(),
-        scratch_bytes: choice.scratch_bytes(),
+        scratch_bytes,
         arguments,
-        ..Launch::PLAIN
     })
 }
 

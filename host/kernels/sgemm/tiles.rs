@@ -3,10 +3,10 @@
 //! The model counts cycles of a multiprocessor. Its constants were fitted to runs of every
 //! choice on an H200; they need only put the choices in order.
 
-use super::Products;
+use super::{Products, transposed};
 use crate::device::DeviceInfo;
 use gpu_kernels::params::{
-    FLAT, NARROW, SCRATCH_COUNTERS, SMALL, SQUARE, TileShape, WIDE, WIDE_ANY,
+    Copies, FLAT, NARROW, SCRATCH_COUNTERS, SMALL, SQUARE, TRANSPOSED, TileShape, WIDE, WIDE_ANY,
 };
 
 /// A pipelined kernel.
@@ -25,8 +25,15 @@ pub struct Tile {
     fill: f64,
 }
 
-/// The pipelined kernels, the one for the largest products first.
-pub const TILES: [Tile; 5] = [
+/// The pipelined kernels, the ones for the largest products first.
+pub const TILES: [Tile; 6] = [
+    Tile {
+        aligned: ("sgemm_transposed", TRANSPOSED),
+        any: ("sgemm_transposed_any", TRANSPOSED),
+        together: None,
+        efficiency: 0.9,
+        fill: 1.0,
+    },
     Tile {
         aligned: ("sgemm_wide", WIDE),
         any: ("sgemm_wide_any", WIDE_ANY),
@@ -75,6 +82,8 @@ const BLOCK_CYCLES: f64 = 655.0;
 /// Part of the start and of the time for C that blocks on one multiprocessor don't hide for each
 /// other.
 const EXPOSED: f64 = 0.2;
+/// Cycles of a launch that copies an operand, beyond what the memory takes.
+const COPY_CYCLES: f64 = 5000.0;
 /// Cycles of a level of the tree that adds up the parts of a tile.
 const LEVEL_CYCLES: f64 = 3640.0;
 /// Cycles that a cluster takes to add up parts, and more for each of them.
@@ -113,8 +122,13 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Scratch memory: the counters, and two partial sums a block if tiles are cut.
-    pub fn scratch_bytes(&self) -> u64 {
+    /// Whether A, and a B that bulk copies do not take as it lies, are copied first.
+    pub fn copies_first(&self) -> bool {
+        self.shape.copies == Copies::Bulk
+    }
+
+    /// Scratch memory of the parts of tiles: the counters, and two partial sums a block if tiles are cut.
+    pub fn parts_bytes(&self) -> u64 {
         if self.cluster > 1 || self.share == 0 && self.extra == 0 {
             return 0;
         }
@@ -194,7 +208,8 @@ struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// `None` if the tile does not fit on the device, or its 32-bit offsets not in the matrices.
+    /// `None` if the tile does not fit on the device, its 32-bit offsets not in the matrices, or copies of
+    /// operands not in memory.
     fn new(tile: &'a Tile, products: Products, info: &DeviceInfo) -> Option<Self> {
         let [m, n, k] = products.sides;
         let ((entry, shape), together) = match products.vectors(n) {
@@ -202,10 +217,15 @@ impl<'a> Case<'a> {
             false => (tile.any, tile.together.map(|entries| entries[1])),
         };
         let per_unit = resident(shape.blocks_per_sm, shape.shared_bytes(), info);
-        let offsets = 4 * (u64::from(shape.m) * k).max(u64::from(shape.k) * n);
         let tiles = m.div_ceil(u64::from(shape.m)) * n.div_ceil(u64::from(shape.n));
         let tiles = tiles.checked_mul(products.batch)?;
-        let fits = per_unit > 0 && offsets <= u64::from(u32::MAX) && tiles <= i32::MAX as u64;
+        let reaches = match shape.copies {
+            Copies::Threads => {
+                4 * (u64::from(shape.m) * k).max(u64::from(shape.k) * n) <= u64::from(u32::MAX)
+            }
+            Copies::Bulk => transposed::fits(products, info),
+        };
+        let fits = per_unit > 0 && reaches && tiles <= i32::MAX as u64;
         fits.then_some(Case {
             tile,
             entry,
@@ -322,13 +342,35 @@ impl<'a> Case<'a> {
         let rounds = (blocks.div_ceil(self.per_unit) * tiles) as f64;
         let c = self.products.c_bytes() / (BYTES_PER_CYCLE * self.units as f64);
         let exposed = if self.per_unit > 1 { EXPOSED } else { 1.0 };
-        multiply + exposed * (START_CYCLES * rounds + c) + BLOCK_CYCLES * resident
+        let copies = match shape.copies {
+            Copies::Threads => 0.0,
+            Copies::Bulk => transposed::copied(self.products)
+                .map(|bytes| {
+                    COPY_CYCLES + 2.0 * bytes as f64 / (BYTES_PER_CYCLE * self.units as f64)
+                })
+                .sum(),
+        };
+        copies + multiply + exposed * (START_CYCLES * rounds + c) + BLOCK_CYCLES * resident
     }
 }
 
 /// The fastest choice, by the model; `None` if no tile fits.
 pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
-    TILES
+    fastest(&TILES, products, info)
+}
+
+/// The fastest choice from an A that has been transposed; `None` if the device has no such kernel, or the copy
+/// does not fit.
+pub fn transposed(products: Products, info: &DeviceInfo) -> Option<Choice> {
+    let tile = TILES
+        .iter()
+        .position(|tile| tile.aligned.1.copies == Copies::Bulk)?;
+    fastest(&TILES[tile..=tile], products, info)
+}
+
+/// The fastest of some tiles, and of the ways to share them out.
+fn fastest(tiles: &[Tile], products: Products, info: &DeviceInfo) -> Option<Choice> {
+    tiles
         .iter()
         .filter_map(|tile| Case::new(tile, products, info))
         .flat_map(|case| {
@@ -338,10 +380,11 @@ pub fn choose(products: Products, info: &DeviceInfo) -> Option<Choice> {
         .min_by(|a, b| a.cycles.total_cmp(&b.cycles))
 }
 
-/// One whole tile of the largest shape that fits for each block.
+/// One whole tile of the largest shape that fits for each block, of operands as they lie.
 pub fn whole(products: Products, info: &DeviceInfo) -> Option<Choice> {
     TILES
         .iter()
+        .filter(|tile| tile.aligned.1.copies == Copies::Threads)
         .find_map(|tile| Case::new(tile, products, info))
         .map(|case| case.whole())
 }
@@ -426,8 +469,11 @@ pub(super) mod tests {
         assert_eq!(entry(1000, 1000, 1000), "sgemm_flat_together");
         assert_eq!(entry(1024, 1024, 1024), "sgemm_flat_together");
         assert_eq!(entry(1536, 1536, 1536), "sgemm_wide");
-        assert_eq!(entry(4096, 4096, 4096), "sgemm_wide");
-        assert_eq!(entry(4097, 4097, 4097), "sgemm_wide_any");
+        assert_eq!(entry(1792, 1792, 1792), "sgemm_transposed");
+        assert_eq!(entry(2359, 2359, 2359), "sgemm_transposed_any");
+        assert_eq!(entry(4096, 4096, 4096), "sgemm_transposed");
+        assert_eq!(entry(4097, 4097, 4097), "sgemm_transposed_any");
+        assert_eq!(entry(4096, 4096, 256), "sgemm_flat");
         assert_eq!(entry(8192, 8192, 64), "sgemm_flat");
         assert_eq!(entry(4096, 64, 4096), "sgemm_square_together");
         assert_eq!(entry(64, 8192, 512), "sgemm_flat_together");
@@ -439,7 +485,7 @@ pub(super) mod tests {
         let choice = choose(one([2048; 3]), &h200()).unwrap();
         assert_eq!(
             (choice.entry, choice.grid, choice.share),
-            ("sgemm_wide", 128, 0)
+            ("sgemm_transposed", 128, 0)
         );
     }
 
@@ -449,7 +495,28 @@ pub(super) mod tests {
             aligned: false,
             ..one([4096; 3])
         };
-        assert_eq!(choose(products, &h200()).unwrap().entry, "sgemm_wide_any");
+        let entry = |info: &DeviceInfo| choose(products, info).unwrap().entry;
+        assert_eq!(entry(&h200()), "sgemm_transposed_any");
+        let older = DeviceInfo {
+            ptx_target: Some("sm_80".to_owned()),
+            ..h200()
+        };
+        assert_eq!(entry(&older), "sgemm_wide_any");
+    }
+
+    #[test]
+    fn nothing_is_copied_where_there_is_no_room() {
+        let small = DeviceInfo {
+            memory_bytes: 3 * 4 * 16384 * 16384,
+            ..h200()
+        };
+        assert_eq!(transposed(one([16384; 3]), &small), None);
+        assert_eq!(choose(one([16384; 3]), &small).unwrap().entry, "sgemm_wide");
+        let larger = DeviceInfo {
+            memory_bytes: 5 * 4 * 16384 * 16384,
+            ..h200()
+        };
+        assert!(transposed(one([16384; 3]), &larger).is_some());
     }
 
     #[test]
@@ -471,7 +538,11 @@ pub(super) mod tests {
             shared_bytes_per_block: Some(99 * 1024),
             ..h200()
         };
-        assert_ne!(choose(one([4096; 3]), &info).unwrap().entry, "sgemm_wide");
+        let entry = choose(one([4096; 3]), &info).unwrap().entry;
+        assert!(
+            !["sgemm_wide", "sgemm_transposed"].contains(&entry),
+            "{entry}"
+        );
         assert_eq!(whole(one([4096; 3]), &info).unwrap().entry, "sgemm_flat");
     }
 

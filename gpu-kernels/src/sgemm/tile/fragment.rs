@@ -77,8 +77,14 @@ impl<const TM: usize, const TN: usize> Fragment<TM, TN> {
     /// `sums += a (outer) b`, row by row, forth and back.
     #[inline(always)]
     pub fn accumulate(&self, sums: &mut [[f32; TN]; TM]) {
-        let mut i = 0;
-        while i < TM {
+        self.accumulate_rows([0, TM], sums);
+    }
+
+    /// The same for the rows `from` to `to` (exclusive).
+    #[inline(always)]
+    pub fn accumulate_rows(&self, [from, to]: [usize; 2], sums: &mut [[f32; TN]; TM]) {
+        let mut i = from;
+        while i < to {
             let mut step = 0;
             while step < TN {
                 let j = if i % 2 == 1 { step } else { TN - 1 - step };

@@ -1,13 +1,16 @@
 //! C: read, add, store.
 
 use super::fragment::{column, first_element, row};
-use super::{Corner, Operands, Shape};
+use super::{Corner, Operands, Shape, Target};
 use crate::gpu::thread;
 use crate::ptx::global::{Vec4, load_v4, prefetch_l2, store_v4};
 
-/// Rows of a thread that are read together before the first of them is written: enough loads
-/// in flight to hide one another.
-const ROWS_TOGETHER: usize = 4;
+/// Rows of a thread with `columns` columns that are read together before the first of them is written, in
+/// vectors of `vec` elements: enough loads in flight to hide one another, and where each element is asked
+/// about, not more than there are registers for.
+const fn rows_together(columns: usize, vec: u32) -> usize {
+    if vec == 1 && columns > 8 { 2 } else { 4 }
+}
 
 /// Elements of 128 bytes, which the L2 reads together.
 const LINE: u32 = 32;
@@ -47,9 +50,9 @@ pub struct Output<S, const VEC: u32> {
 impl<S: Shape, const VEC: u32> Output<S, VEC> {
     /// The elements in the tile at `corner`.
     #[inline(always)]
-    pub fn new(operands: Operands, corner: Corner) -> Self {
+    pub fn new(target: Target, corner: Corner) -> Self {
         let (row, column) = first_element::<S>();
-        let Operands { c, m, n, .. } = operands;
+        let Target { c, m, n, .. } = target;
         Output {
             c,
             row: corner.row + row,
@@ -131,13 +134,15 @@ impl<S: Shape, const VEC: u32> Output<S, VEC> {
     /// C is readable and writable, and no other block accesses this tile.
     #[inline(always)]
     pub unsafe fn add<const TM: usize, const TN: usize>(&self, sums: &[[f32; TN]; TM]) {
+        const MOST: usize = 4;
+        let together = const { rows_together(TN, VEC) };
         let mut first = 0;
         while first < TM {
             // SAFETY: as the caller vouches.
             unsafe {
-                let mut old = [[0f32; TN]; ROWS_TOGETHER];
+                let mut old = [[0f32; TN]; MOST];
                 let mut i = 0;
-                while i < ROWS_TOGETHER {
+                while i < together {
                     let mut j = 0;
                     while j < TN {
                         let v = self.read(first + i, j / 4);
@@ -151,7 +156,7 @@ impl<S: Shape, const VEC: u32> Output<S, VEC> {
                     i += 1;
                 }
                 let mut i = 0;
-                while i < ROWS_TOGETHER {
+                while i < together {
                     let mut j = 0;
                     while j < TN {
                         let v = core::array::from_fn(|e| old[i][j + e] + sums[first + i][j + e]);
@@ -161,7 +166,7 @@ impl<S: Shape, const VEC: u32> Output<S, VEC> {
                     i += 1;
                 }
             }
-            first += ROWS_TOGETHER;
+            first += together;
         }
     }
 }

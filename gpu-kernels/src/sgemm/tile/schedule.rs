@@ -8,15 +8,13 @@
 //! Or each tile is computed by the blocks of a cluster together, each a share of its k tiles
 //! ([`run_together`]). How parts are added up says [`super::parts`].
 
-use super::{Corner, Operands, Shape, output, parts, segment};
+use super::{Corner, Segments, Shape, Target, Tile, output, parts};
+#[cfg(sm_90a)]
+use super::{Copied, Operands};
 use crate::gpu::thread;
 use crate::params::{BAND, SCRATCH_COUNTERS};
 #[cfg(sm_90a)]
 use crate::ptx::cluster;
-
-/// Largest k at which C is asked for before the product: its way through the L2 is then not much
-/// longer than the product takes, and the tile ends without a trip to the memory.
-const PREFETCH_MOST_K: u32 = 512;
 
 /// The shares of the blocks of a launch.
 #[derive(Clone, Copy)]
@@ -64,12 +62,11 @@ impl Schedule {
     }
 }
 
-/// The product to which tile `index` of the batch belongs, and its corner there: down
-/// the rows of a [`BAND`], then one column on, so that the blocks that run together share rows of A and
-/// columns of B in the L2.
+/// Tile `index` of the batch, whose tiles are numbered product by product: down the rows of a [`BAND`], then
+/// one column on, so that the blocks that run together share rows of A and columns of B in the L2.
 #[inline(always)]
-fn locate<S: Shape>(operands: Operands, index: u32) -> (Operands, Corner) {
-    let (rows, columns) = (operands.m.div_ceil(S::TILE.m), operands.n.div_ceil(S::TILE.n));
+fn locate<S: Shape>(target: Target, index: u32) -> Tile {
+    let (rows, columns) = (target.m.div_ceil(S::TILE.m), target.n.div_ceil(S::TILE.n));
     let band_rows = const { BAND / S::TILE.m };
     let (tiles, band) = (rows * columns, band_rows * columns);
     // SAFETY: m, n >= 1: a launch without tiles has no blocks. Keeps panics out of the PTX.
@@ -84,23 +81,24 @@ fn locate<S: Shape>(operands: Operands, index: u32) -> (Operands, Corner) {
         row: (top + inside % height) * S::TILE.m,
         column: inside / height * S::TILE.n,
     };
-    (operands.of_product(product), corner)
+    Tile { product, corner }
 }
 
-/// What this block computes of C += A @ B. The tiles of a batch are numbered product by product.
+/// What this block computes of C += A @ B, from the k tiles that `segments` brings.
 ///
 /// # Safety
 /// The operands are row-major matrices of their sizes, those of a batch one behind the other,
-/// k >= 1; `c` overlaps neither of the others. With `VEC` = 4, `b` and `c` are 16-byte aligned and n is a multiple of 4. The block
-/// has the threads and the dynamic shared memory of the shape, and [`Schedule`] is that of
-/// the whole grid.
+/// k >= 1; C overlaps neither of the others. With `VEC` = 4, C, and a B whose elements threads copy, are
+/// 16-byte aligned and n is a multiple of 4. The block has the threads and the dynamic shared memory of the shape,
+/// and [`Schedule`] is that of the whole grid.
 #[inline(always)]
 pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
-    operands: Operands,
+    target: Target,
     schedule: Schedule,
+    mut segments: impl Segments<TM, TN>,
 ) {
     let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
-    let depth = operands.k.div_ceil(S::TILE.k);
+    let depth = target.k.div_ceil(S::TILE.k);
     // SAFETY: k >= 1. Keeps the division below from carrying a panic.
     unsafe { core::hint::assert_unchecked(depth != 0) };
     let mut wave = 0;
@@ -121,14 +119,14 @@ pub unsafe fn run<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
         } else {
             return;
         }
-        let (operands, corner) = locate::<S>(operands, tile);
+        let place = locate::<S>(target, tile);
         // SAFETY: as the caller vouches; the barrier stands between the last use of the shared
         // memory and the next. Tiles that are whole are this block's alone.
         unsafe {
             thread::sync_threads();
-            let prefetches = first == 0 && last * S::TILE.k <= PREFETCH_MOST_K;
-            let mut sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last, prefetches);
-            let output = output::Output::<S, VEC>::new(operands, corner);
+            let mut sums = segments.sum(place, first, last);
+            let output =
+                output::Output::<S, VEC>::new(target.of_product(place.product), place.corner);
             if first == 0 && last == depth {
                 output.add(&sums);
             } else {
@@ -158,12 +156,12 @@ pub unsafe fn run_together<S: Shape, const TM: usize, const TN: usize, const VEC
 ) {
     let rank = cluster::rank();
     let (first, last) = (schedule.start(rank), schedule.start(rank + 1));
-    let (operands, corner) = locate::<S>(operands, cluster::index());
-    let prefetches = first == 0 && last * S::TILE.k <= PREFETCH_MOST_K;
+    let tile = locate::<S>(operands.target(), cluster::index());
     // SAFETY: as the caller vouches; the shared memory has not been used.
     unsafe {
-        let mut sums = segment::sum::<S, TM, TN, VEC>(operands, corner, first, last, prefetches);
-        let output = output::Output::<S, VEC>::new(operands, corner);
+        let mut sums = Copied::<S, VEC>::new(operands).sum(tile, first, last);
+        let target = operands.target().of_product(tile.product);
+        let output = output::Output::<S, VEC>::new(target, tile.corner);
         parts::combine::<S, TM, TN, VEC>(&mut sums, &output);
     }
 }

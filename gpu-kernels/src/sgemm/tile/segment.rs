@@ -2,14 +2,43 @@
 
 use super::copy::Copier;
 use super::fragment::{Fragment, first_element};
-use super::{Corner, Operands, Shape, output};
+use super::{Corner, Operands, Segments, Shape, Tile, output};
 use crate::gpu::thread;
 use crate::params::WARP;
 use crate::ptx::compiler::{hold_order, opaque};
 use crate::ptx::{copy_async, shared, warp};
+use core::marker::PhantomData;
 
 /// Schedulers of a multiprocessor: warp `w` of a block runs on scheduler `w % SCHEDULERS`.
 const SCHEDULERS: u32 = 4;
+
+/// Largest k at which C is asked for before the product: its way through the L2 is then not much
+/// longer than the product takes, and the tile ends without a trip to the memory.
+pub const PREFETCH_MOST_K: u32 = 512;
+
+/// k tiles that the threads copy, those of B `VEC` elements at a time.
+pub struct Copied<S, const VEC: u32> {
+    operands: Operands,
+    shape: PhantomData<S>,
+}
+
+impl<S, const VEC: u32> Copied<S, VEC> {
+    /// Those of one product or of a batch.
+    #[inline(always)]
+    pub fn new(operands: Operands) -> Self {
+        Copied { operands, shape: PhantomData }
+    }
+}
+
+impl<S: Shape, const TM: usize, const TN: usize, const VEC: u32> Segments<TM, TN> for Copied<S, VEC> {
+    #[inline(always)]
+    unsafe fn sum(&mut self, tile: Tile, first: u32, end: u32) -> [[f32; TN]; TM] {
+        let operands = self.operands.of_product(tile.product);
+        let prefetches = first == 0 && end * S::TILE.k <= PREFETCH_MOST_K;
+        // SAFETY: as the caller vouches.
+        unsafe { sum::<S, TM, TN, VEC>(operands, tile.corner, first, end, prefetches) }
+    }
+}
 
 /// Sums the k tiles `first` to `end` (exclusive, at least one) of the tile at `corner`.
 ///

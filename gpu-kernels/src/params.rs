@@ -103,7 +103,7 @@ pub const SCRATCH_COUNTERS: u32 = 8192;
 pub enum Copies {
     /// Each thread copies its elements, A's transposed on the way.
     Threads,
-    /// Bulk tensor copies, which one thread starts, from an A that has been transposed.
+    /// Bulk tensor copies, a thread for each stage, from an A that has been transposed.
     Bulk,
 }
 
@@ -151,8 +151,8 @@ impl TileShape {
         self.m / self.thread_m * (self.n / self.thread_n)
     }
 
-    /// Elements from one row to the next of A's part of a stage, which is transposed. The
-    /// padding spreads the columns that a warp stores over the banks.
+    /// Elements from one row to the next of A's part of a stage, which is transposed. Where threads store
+    /// it, padding spreads the columns of a warp over the banks.
     pub const fn a_stride(&self) -> u32 {
         match self.copies {
             Copies::Threads => self.m + 4,
@@ -170,19 +170,26 @@ impl TileShape {
         self.a_bytes() + self.k * self.n * 4
     }
 
-    /// Offset of what lies behind the stages in shared memory.
+    /// Offset of the barriers in shared memory, one of 8 bytes for each stage that bulk copies fill.
     pub const fn barriers_offset(&self) -> u32 {
         self.stages * self.stage_bytes()
     }
 
-    /// Dynamic shared memory of a block: the stages, and a barrier of 8 bytes for each that bulk copies
-    /// fill.
-    pub const fn shared_bytes(&self) -> u32 {
-        let barriers = match self.copies {
+    /// Offset of the two flags of blocks that add up the parts of a tile, 4 bytes each: where the stages
+    /// were, but behind the barriers where bulk copies fill the stages again.
+    pub const fn flags_offset(&self) -> u32 {
+        match self.copies {
             Copies::Threads => 0,
-            Copies::Bulk => self.stages,
-        };
-        self.barriers_offset() + 8 * barriers
+            Copies::Bulk => self.barriers_offset() + 8 * self.stages,
+        }
+    }
+
+    /// Dynamic shared memory of a block.
+    pub const fn shared_bytes(&self) -> u32 {
+        match self.copies {
+            Copies::Threads => self.barriers_offset(),
+            Copies::Bulk => self.flags_offset() + 8,
+        }
     }
 }
 
@@ -886,9 +893,8 @@ const fn entry(name: &'static str, threads: u32, min_blocks_per_sm: u32, fused: 
     }
 }
 
-/// Describes an entry that computes tiles of a shape, each by the blocks of a cluster, whose number the
-/// launch says.
-const fn together_entry(name: &'static str, shape: TileShape) -> Entry {
+/// Describes an entry that computes tiles of a shape on the target with clusters and bulk copies.
+const fn hopper_tile_entry(name: &'static str, shape: TileShape) -> Entry {
     Entry {
         only: Some("sm_90a"),
         ..tile_entry(name, shape)
@@ -994,8 +1000,8 @@ pub const ENTRIES: &[Entry] = &[
     },
     tile_entry("sgemm_flat", FLAT),
     tile_entry("sgemm_flat_any", FLAT),
-    together_entry("sgemm_flat_together", FLAT),
-    together_entry("sgemm_flat_together_any", FLAT),
+    hopper_tile_entry("sgemm_flat_together", FLAT),
+    hopper_tile_entry("sgemm_flat_together_any", FLAT),
     Entry {
         name: "sgemm_naive",
         max_threads: [NAIVE_TILE, NAIVE_TILE, 1],
@@ -1006,8 +1012,8 @@ pub const ENTRIES: &[Entry] = &[
     },
     tile_entry("sgemm_narrow", NARROW),
     tile_entry("sgemm_narrow_any", NARROW),
-    together_entry("sgemm_narrow_together", NARROW),
-    together_entry("sgemm_narrow_together_any", NARROW),
+    hopper_tile_entry("sgemm_narrow_together", NARROW),
+    hopper_tile_entry("sgemm_narrow_together_any", NARROW),
     product_entry("sgemm_product_16", PRODUCT_16),
     product_entry("sgemm_product_16_any", PRODUCT_16),
     product_entry("sgemm_product_32", PRODUCT_32),
@@ -1021,12 +1027,12 @@ pub const ENTRIES: &[Entry] = &[
     },
     tile_entry("sgemm_small", SMALL),
     tile_entry("sgemm_small_any", SMALL),
-    together_entry("sgemm_small_together", SMALL),
-    together_entry("sgemm_small_together_any", SMALL),
+    hopper_tile_entry("sgemm_small_together", SMALL),
+    hopper_tile_entry("sgemm_small_together_any", SMALL),
     tile_entry("sgemm_square", SQUARE),
     tile_entry("sgemm_square_any", SQUARE),
-    together_entry("sgemm_square_together", SQUARE),
-    together_entry("sgemm_square_together_any", SQUARE),
+    hopper_tile_entry("sgemm_square_together", SQUARE),
+    hopper_tile_entry("sgemm_square_together_any", SQUARE),
     Entry {
         name: "sgemm_tiled",
         max_threads: [TILED_TILE, TILED_TILE, 1],
@@ -1035,14 +1041,8 @@ pub const ENTRIES: &[Entry] = &[
         fused: true,
         only: None,
     },
-    Entry {
-        only: Some("sm_90a"),
-        ..tile_entry("sgemm_transposed", TRANSPOSED)
-    },
-    Entry {
-        only: Some("sm_90a"),
-        ..tile_entry("sgemm_transposed_any", TRANSPOSED)
-    },
+    hopper_tile_entry("sgemm_transposed", TRANSPOSED),
+    hopper_tile_entry("sgemm_transposed_any", TRANSPOSED),
     tile_entry("sgemm_wide", WIDE),
     tile_entry("sgemm_wide_any", WIDE_ANY),
     Entry {

@@ -54,7 +54,7 @@ fn count_on(device: &mut VmDevice, problem: &Problem) -> Result<Counted> {
         |error: crate::roofline::work::WorkError| DeviceError::Unsupported(error.to_string());
     let info = device.info().clone();
     let model = kernel.work(problem, &info).map_err(unsupported)?;
-    let needed = bench::bytes_needed(problem, &info).map_err(unsupported)?;
+    let needed = bench::bytes_needed(problem, &info, true).map_err(unsupported)?;
     let free = device.free_bytes()?;
     if needed > free {
         return Err(DeviceError::OutOfMemory {

@@ -149,7 +149,7 @@ impl Job {
     pub fn fits(&self, info: &DeviceInfo) -> bool {
         // Some of it is taken by the context and by the profiler.
         const USABLE: f64 = 0.9;
-        bench::bytes_needed(&self.problem(0), info)
+        bench::bytes_needed(&self.problem(0), info, true)
             .is_ok_and(|bytes| bytes as f64 <= USABLE * info.memory_bytes as f64)
     }
 

@@ -54,33 +54,46 @@ pub struct Bench<'a> {
     operands: Vec<Region>,
 }
 
-/// Device memory that `problem` takes, guard bands and scratch memory included, in bytes.
+/// Device memory that `problem` takes on operands that are aligned or not, guard bands and scratch memory
+/// included, in bytes.
 ///
 /// # Errors
 /// A count that does not fit in 64 bits.
-pub fn bytes_needed(problem: &Problem, info: &DeviceInfo) -> std::result::Result<u64, WorkError> {
+pub fn bytes_needed(
+    problem: &Problem,
+    info: &DeviceInfo,
+    aligned: bool,
+) -> std::result::Result<u64, WorkError> {
     let specs = problem.kernel.kernel().operands(problem, info)?;
-    specs.iter().try_fold(scratch(problem, info), |sum, spec| {
-        spec.elements
-            .checked_add(2 * GUARD_ELEMENTS)
-            .and_then(|elements| elements.checked_mul(spec.element.bytes()))
-            .and_then(|bytes| sum.checked_add(bytes))
-            .ok_or_else(|| WorkError::Overflow {
-                kernel: problem.kernel.name(),
-                what: "bytes of the operands",
-                size: problem.size.to_string(),
-            })
-    })
+    specs
+        .iter()
+        .try_fold(scratch(problem, info, aligned), |sum, spec| {
+            spec.elements
+                .checked_add(2 * GUARD_ELEMENTS)
+                .and_then(|elements| elements.checked_mul(spec.element.bytes()))
+                .and_then(|bytes| sum.checked_add(bytes))
+                .ok_or_else(|| WorkError::Overflow {
+                    kernel: problem.kernel.name(),
+                    what: "bytes of the operands",
+                    size: problem.size.to_string(),
+                })
+        })
 }
 
 /// Bytes of scratch memory that the launches of `problem` share; 0 for what is not launched.
-fn scratch(problem: &Problem, info: &DeviceInfo) -> u64 {
+fn scratch(problem: &Problem, info: &DeviceInfo, aligned: bool) -> u64 {
     if problem.is_baseline() {
         return 0;
     }
     let kernel = problem.kernel.kernel();
-    let copies = kernel.preparation(problem, info, true).unwrap_or_default();
-    let launches = copies.into_iter().chain(kernel.launch(problem, info).ok());
+    let copies = kernel
+        .preparation(problem, info, aligned)
+        .unwrap_or_default();
+    let launch = match aligned {
+        true => kernel.launch(problem, info),
+        false => kernel.launch_unaligned(problem, info),
+    };
+    let launches = copies.into_iter().chain(launch.ok());
     launches
         .map(|launch| launch.scratch_bytes)
         .max()
@@ -299,7 +312,7 @@ mod tests {
                 seed: 1,
                 data: Data::Random,
             };
-            bytes_needed(&problem, &describe(Target::Sm90a)).unwrap()
+            bytes_needed(&problem, &describe(Target::Sm90a), true).unwrap()
         };
         let operands = |n: u64| 3 * (n * n + 2 * GUARD_ELEMENTS) * 2;
         assert_eq!(needed(1024), operands(1024));

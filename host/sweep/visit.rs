@@ -121,7 +121,7 @@ fn on_device(
     go_on: &dyn Fn() -> bool,
 ) -> crate::device::Result<Option<Found>> {
     let problem = &point.problem;
-    let needed = bench::bytes_needed(problem, device.info())
+    let needed = bench::bytes_needed(problem, device.info(), true)
         .map_err(|error| DeviceError::Unsupported(error.to_string()))?;
     let free = device.free_bytes()?;
     if needed > free {

@@ -266,6 +266,10 @@ pub fn shared_out(target: Target, stages: u32) -> Vec<Case> {
                         offset: 0,
                     };
                     case.problem.form.batch = batch;
+                    if kernel.launch(&case.problem, &case.info).is_err() {
+                        // Too little shared memory for the variant.
+                        continue;
+                    }
                     let way = way(&case.launch(), stages);
                     let dearer = |known: &Case| known.cost() > case.cost();
                     if found.get(&way).is_none_or(dearer) {

@@ -55,7 +55,7 @@ pub(super) fn check(
 }
 
 fn run(device: &mut dyn Device, problem: &Problem, offset: u64, digest: bool) -> Result<Checked> {
-    let needed = bench::bytes_needed(problem, device.info())
+    let needed = bench::bytes_needed(problem, device.info(), offset == 0)
         .map_err(|error| DeviceError::Unsupported(error.to_string()))?;
     let free = device.free_bytes()?;
     if needed > free {

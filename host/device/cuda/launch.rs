@@ -176,7 +176,8 @@ impl CudaDevice {
             self.synchronize()?;
             // Freed first: the two together may not fit.
             self.scratch = None;
-            let zeroed = DeviceBuffer::zeroed(words).map_err(|e| call("cuMemAlloc", e))?;
+            let zeroed = DeviceBuffer::zeroed(words)
+                .map_err(|error| self.no_memory(error, 4 * words as u64))?;
             self.scratch = Some(zeroed);
         }
         Ok(self

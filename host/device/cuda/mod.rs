@@ -117,6 +117,23 @@ fn call(call: &'static str, error: CudaError) -> DeviceError {
     }
 }
 
+/// Words of scratch memory that stay allocated between problems: 64 MiB.
+const MOST_SCRATCH_KEPT: usize = 16 << 20;
+
+impl CudaDevice {
+    /// Why `needed` bytes could not be allocated. Where they do not fit, other problems may.
+    fn no_memory(&self, error: CudaError, needed: u64) -> DeviceError {
+        match error {
+            CudaError::OutOfMemory => DeviceError::OutOfMemory {
+                device: self.info.name.clone(),
+                needed,
+                free: mem_get_info().map_or(0, |(free, _)| free as u64),
+            },
+            error => call("cuMemAlloc", error),
+        }
+    }
+}
+
 impl Device for CudaDevice {
     fn info(&self) -> &DeviceInfo {
         &self.info
@@ -136,17 +153,20 @@ impl Device for CudaDevice {
                 self.buffers.push(buffer);
                 Ok(Buffer(self.buffers.len() - 1))
             }
-            Err(CudaError::OutOfMemory) => Err(DeviceError::OutOfMemory {
-                device: self.info.name.clone(),
-                needed: bytes,
-                free: self.free_bytes().unwrap_or(0),
-            }),
-            Err(error) => Err(call("cuMemAlloc", error)),
+            Err(error) => Err(self.no_memory(error, bytes)),
         }
     }
 
     fn release_all(&mut self) {
         self.buffers.clear();
+        // What a small problem needs is kept; copies of operands would count twice in the next check for room.
+        if self
+            .scratch
+            .as_ref()
+            .is_some_and(|scratch| scratch.len() > MOST_SCRATCH_KEPT)
+        {
+            self.scratch = None;
+        }
     }
 
     fn fill(&mut self, region: Region, fill: Fill) -> Result<()> {

@@ -6,11 +6,10 @@
 
 use super::launch::Parameters;
 use super::{CudaDevice, call};
-use crate::device::{DeviceError, Region, Result};
+use crate::device::{Region, Result};
 use crate::kernels::Problem;
-use cust::error::CudaError;
 use cust::event::{Event, EventFlags};
-use cust::memory::{CopyDestination, DeviceBuffer, mem_get_info};
+use cust::memory::{CopyDestination, DeviceBuffer};
 
 /// Bytes of each buffer of the sweep, over the bytes of the L2.
 const SWEEP_FACTOR: u64 = 2;
@@ -155,15 +154,7 @@ impl CudaDevice {
                 sink: DeviceBuffer::zeroed(1)?,
             })
         };
-        self.sweep = Some(sweep().map_err(|error| match error {
-            // The operands left no room: this point does not fit, others do.
-            CudaError::OutOfMemory => DeviceError::OutOfMemory {
-                device: self.info.name.clone(),
-                needed: 2 * bytes,
-                free: mem_get_info().map_or(0, |(free, _)| free as u64),
-            },
-            error => call("cuMemAlloc", error),
-        })?);
+        self.sweep = Some(sweep().map_err(|error| self.no_memory(error, 2 * bytes))?);
         Ok(())
     }
 

@@ -15,6 +15,9 @@ const LINE_BYTES: u64 = 128;
 /// Rows are made of whole lines if that is no more than one part in so many beyond whole units.
 const MOST_PADDING: u64 = 16;
 
+/// Copies start at multiples of so many bytes.
+pub const COPY_ALIGNMENT: u64 = 256;
+
 /// Indices of the operands.
 pub const A: usize = 0;
 /// See [`A`].
@@ -89,7 +92,8 @@ impl Layout {
             }
             // What is counted at the start is left alone.
             let start = scratch_bytes.max(4 * u64::from(SCRATCH_COUNTERS));
-            scratch_bytes = start + (batch * rows * pitch * read.bytes()).next_multiple_of(256);
+            scratch_bytes =
+                start + (batch * rows * pitch * read.bytes()).next_multiple_of(COPY_ALIGNMENT);
             Rows {
                 operand,
                 place: Place::Scratch(start),

@@ -4,10 +4,8 @@ use super::Products;
 use super::tiles::{BYTES_PER_CYCLE, FMAS_PER_CYCLE, Filling, resident};
 use crate::device::{DeviceInfo, Element};
 use crate::kernels::{Argument, Place, Swizzle, TensorMap};
-use gpu_kernels::params::BULK;
+use gpu_kernels::params::{BULK, SCHEDULERS_PER_SM};
 
-/// Schedulers of a multiprocessor, each of which a warp occupies.
-const SCHEDULERS: u64 = 4;
 /// Part of the FMA peak of a scheduler that two warps reach, and one.
 const EFFICIENCY: f64 = 0.79;
 const ALONE: f64 = 0.70;
@@ -54,11 +52,11 @@ fn cycles(products: Products, info: &DeviceInfo, grid: u64, per_unit: u64) -> f6
     let Filling { blocks, rounds, .. } = Filling::of(grid, units, per_unit);
     // Blocks that all start together wait for the scheduler that has the most of them.
     let warps = match blocks <= per_unit {
-        true => blocks.div_ceil(SCHEDULERS) as f64,
-        false => blocks as f64 / SCHEDULERS as f64,
+        true => blocks.div_ceil(u64::from(SCHEDULERS_PER_SM)) as f64,
+        false => blocks as f64 / f64::from(SCHEDULERS_PER_SM),
     };
     let efficiency = if warps > 1.0 { EFFICIENCY } else { ALONE };
-    let per_scheduler = FMAS_PER_CYCLE / SCHEDULERS as f64;
+    let per_scheduler = FMAS_PER_CYCLE / SCHEDULERS_PER_SM as f64;
     let multiply = warps * slices * slice / (per_scheduler * efficiency);
     let c = products.c_bytes() / (BYTES_PER_CYCLE * units as f64);
     multiply + START_CYCLES + EXPOSED * (START_CYCLES * (rounds - 1.0) + c)

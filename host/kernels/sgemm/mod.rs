@@ -20,6 +20,7 @@ mod transposed;
 
 use super::gemm;
 use super::gemm::check::{self, Arithmetic, Unit};
+use super::gemm::layout::word;
 use super::{
     Argument, Bench, Check, Kernel, KernelId, Launch, Library, OperandSpec, Problem, SizeKind,
     Surplus, Variant, stream,
@@ -152,7 +153,7 @@ impl Kernel for Sgemm {
         aligned: bool,
     ) -> Result<Vec<Launch>, String> {
         let products = Products::of(problem, aligned);
-        match choice(problem.variant, products, info) {
+        match choice_or_why(problem.variant, products, info)? {
             Some(Choice::Tiles(choice)) if choice.copies_first() => {
                 transposed::Layout::new(products, &choice).copies(info)
             }
@@ -255,25 +256,36 @@ fn choice(variant: &str, products: Products, info: &DeviceInfo) -> Option<Choice
     }
 }
 
+/// The same, and why `transposed` cannot be had.
+fn choice_or_why(
+    variant: &str,
+    products: Products,
+    info: &DeviceInfo,
+) -> Result<Option<Choice>, String> {
+    match choice(variant, products, info) {
+        None if variant == TRANSPOSED => Err(format!(
+            "{TRANSPOSED} needs compute capability 9.0, {} bytes of shared memory a block, and room for a \
+             transpose of A, and a copy of B if its rows are not whole 16-byte units, beside the operands in \
+             the {} bytes of the device",
+            gpu_kernels::params::TRANSPOSED.shared_bytes(),
+            info.memory_bytes
+        )),
+        choice => Ok(choice),
+    }
+}
+
 /// The launch of a variant.
 fn launch(problem: &Problem, products: Products, info: &DeviceInfo) -> Result<Launch, String> {
     let [m, n, _] = products.sides;
-    let side = |value: u64| {
-        u32::try_from(value)
-            .ok()
-            .filter(|&v| v <= i32::MAX as u32)
-            .map(Argument::U32)
-            .ok_or_else(|| format!("a side of {value} is more than the {} it takes", i32::MAX))
-    };
     let mut arguments = vec![
         Argument::Operand(0),
         Argument::Operand(1),
         Argument::Operand(2),
     ];
     for value in products.sides {
-        arguments.push(side(value)?);
+        arguments.push(word("a side", value)?);
     }
-    match choice(problem.variant, products, info) {
+    match choice_or_why(problem.variant, products, info)? {
         Some(Choice::Tiles(choice)) => return pipelined(&choice, products, arguments),
         Some(Choice::Slices(choice)) => return sliced(&choice, arguments),
         Some(Choice::Bulk(choice)) => return bulk(&choice, products, arguments),

@@ -18,8 +18,8 @@ pub struct Tile {
     any: (&'static str, TileShape),
     /// Entries, for either, of clusters that compute a tile together.
     together: Option<[&'static str; 2]>,
-    /// Part of the FMA peak that it reaches when every multiprocessor is full, of products whose rows start on
-    /// 16 bytes, and of others: of all tiles whose threads copy that is less, alike, which is left out.
+    /// Part of the FMA peak that it reaches when every multiprocessor is full, `[aligned, any]`. The second is
+    /// relative to tiles whose threads copy, all of which lose about as much there.
     efficiency: [f64; 2],
     /// How much less it is with fewer blocks, which hide less of each other's latencies: the part of
     /// the blocks to this power.

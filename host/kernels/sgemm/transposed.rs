@@ -14,8 +14,8 @@ use gpu_kernels::params::{
 
 /// Part of the memory of a device that operands and copies may take.
 const MEMORY_PART: f64 = 15.0 / 16.0;
-/// Bytes between whose multiples copies start.
-const ALIGNMENT: u64 = 256;
+/// Copies start at multiples of so many bytes.
+const COPY_ALIGNMENT: u64 = layout::COPY_ALIGNMENT;
 
 /// Elements from one row to the next of the transpose of A, and of B as it is read.
 fn pitches(products: Products) -> [u64; 2] {
@@ -45,22 +45,22 @@ pub fn fits(products: Products, info: &DeviceInfo) -> bool {
         return false;
     }
     let [a_pitch, b_pitch] = pitches(products);
-    let b_copy = if copies_b(products) { k * b_pitch } else { 0 };
-    let elements = m * k + k * n + m * n + k * a_pitch + b_copy;
-    let bytes = 4 * u128::from(products.batch) * u128::from(elements);
-    let tiles = [m, k].map(|side| side.div_ceil(u64::from(TRANSPOSE_TILE)));
-    let blocks = u128::from(products.batch) * u128::from(tiles[0] * tiles[1]);
-    // The strides of a tensor map are 40-bit numbers.
-    4 * k * a_pitch.max(b_pitch) < 1 << 40
-        && blocks <= i32::MAX as u128
+    let b_copied = if copies_b(products) { b_pitch } else { 0 };
+    let areas = [[m, k], [k, n], [m, n], [k, a_pitch], [k, b_copied]];
+    let elements: u128 = areas.iter().map(|&[a, b]| u128::from(a * b)).sum();
+    let bytes = 4 * u128::from(products.batch) * elements;
+    // Pitches are 32-bit numbers as well, the strides of a tensor map 40-bit ones.
+    a_pitch.max(b_pitch) <= i32::MAX as u64
+        && 4 * k * a_pitch.max(b_pitch) < 1 << 40
+        && transposing_blocks(products).is_some_and(|blocks| blocks <= i32::MAX as u64)
         && bytes as f64 <= MEMORY_PART * info.memory_bytes as f64
 }
 
-/// Blocks of the launch that transposes.
-fn transposing_blocks(products: Products) -> u64 {
+/// Blocks of the launch that transposes; `None` if 64 bits don't count them.
+fn transposing_blocks(products: Products) -> Option<u64> {
     let [m, _, k] = products.sides;
     let tiles = [m, k].map(|side| side.div_ceil(u64::from(TRANSPOSE_TILE)));
-    products.batch * tiles[0] * tiles[1]
+    products.batch.checked_mul(tiles[0])?.checked_mul(tiles[1])
 }
 
 /// Where the copies lie.
@@ -79,19 +79,16 @@ impl Layout {
     /// Behind the parts of tiles.
     pub fn new(products: Products, choice: &tiles::Choice) -> Self {
         let counters = 4 * u64::from(SCRATCH_COUNTERS);
-        let mut end = choice.parts_bytes().max(counters);
-        let mut starts = copied(products).map(|bytes| {
-            let start = end.next_multiple_of(ALIGNMENT);
-            end = start + bytes;
-            start
-        });
-        let (a, b) = (starts.next().unwrap_or(0), starts.next());
-        drop(starts);
+        let parts = choice.parts_bytes().max(counters);
+        let bytes: Vec<u64> = copied(products).collect();
+        let a = parts.next_multiple_of(COPY_ALIGNMENT);
+        let behind = (a + bytes[A]).next_multiple_of(COPY_ALIGNMENT);
+        let b = bytes.get(B).map(|_| behind);
         Layout {
             products,
             a,
             b,
-            scratch_bytes: end,
+            scratch_bytes: behind + bytes.get(B).unwrap_or(&0),
         }
     }
 
@@ -105,7 +102,7 @@ impl Layout {
         let word = |value| layout::word("a side", value);
         let transpose = Launch {
             entry: "transpose_32",
-            grid: stream::grid(transposing_blocks(self.products))?,
+            grid: stream::grid(transposing_blocks(self.products).unwrap_or(u64::MAX))?,
             block: [TRANSPOSE_BLOCK, 1],
             shared_bytes: TRANSPOSE_SHARED_BYTES,
             arguments: vec![
@@ -197,15 +194,18 @@ mod tests {
             let [m, n, k] = sides;
             assert!(bytes[0] >= 4 * 3 * m * k && bytes[0].is_multiple_of(16));
             let parts = choice.parts_bytes().max(4 * u64::from(SCRATCH_COUNTERS));
-            assert!(layout.a >= parts && layout.a.is_multiple_of(ALIGNMENT));
+            assert!(layout.a >= parts && layout.a.is_multiple_of(COPY_ALIGNMENT));
             let mut end = layout.a + bytes[0];
             if let Some(b) = layout.b {
-                assert!(b >= end && b.is_multiple_of(ALIGNMENT));
+                assert!(b >= end && b.is_multiple_of(COPY_ALIGNMENT));
                 assert!(bytes[1] >= 4 * 3 * k * n && bytes[1].is_multiple_of(16));
                 end = b + bytes[1];
             }
             assert_eq!(layout.b.is_some(), copies == 2, "{sides:?}");
-            assert_eq!(layout.scratch_bytes, end);
+            assert_eq!(
+                layout.scratch_bytes,
+                end.max((layout.a + bytes[0]).next_multiple_of(COPY_ALIGNMENT))
+            );
             assert_eq!(layout.copies(&h200()).unwrap().len(), copies);
         }
     }
@@ -219,5 +219,20 @@ mod tests {
         assert!(!takes([65_536; 3], 16));
         assert!(!takes([64; 3], u64::MAX));
         assert!(!takes([1 << 20, 4, 1 << 20], 1));
+        // Rounded up these are more than 32 bits.
+        assert!(!takes([i32::MAX as u64 - 1, 1, 1], 1));
+        assert!(!takes([1, i32::MAX as u64 - 1, 1], 1));
+    }
+
+    #[test]
+    fn what_cannot_be_copied_is_told_and_not_another_kernel() {
+        let launch = |sides| {
+            crate::kernels::sgemm::choice_or_why("transposed", products(sides, 1, true), &h200())
+        };
+        assert!(launch([4096; 3]).unwrap().is_some());
+        let Err(why) = launch([100_000; 3]) else {
+            panic!("taken");
+        };
+        assert!(why.contains("room for a transpose of A"), "{why}");
     }
 }

@@ -14,6 +14,7 @@
 use super::output::Output;
 use super::{Schedule, Shape};
 use crate::gpu::thread;
+use crate::params::Copies;
 use crate::ptx::global::{load_v4, store_v4};
 #[cfg(sm_90a)]
 use crate::ptx::cluster;
@@ -35,9 +36,12 @@ pub unsafe fn gather<S: Shape, const TM: usize, const TN: usize>(
     let own = thread::block_idx_x() - from;
     let first_thread = thread::thread_idx_x() == 0;
     normalise(sums);
-    // The flags of two nodes in a row, where the stages were.
-    let mut flag = shared::dynamic_base();
-    thread::sync_threads();
+    // The flags of two nodes in a row.
+    let mut flag = shared::dynamic_base() + S::TILE.flags_offset();
+    if matches!(S::TILE.copies, Copies::Threads) {
+        // All have read the last stage.
+        thread::sync_threads();
+    }
     let mut width = 1;
     while width < parts {
         let left = own & !(2 * width - 1);

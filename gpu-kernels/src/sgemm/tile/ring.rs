@@ -4,7 +4,8 @@
 //!   zeros on the way.
 //! - The main loop is one over all k steps of a k tile, and a k tile is deep: each time that the loop is left
 //!   the warps meet at a barrier, and instructions come from elsewhere, which costs a hundred cycles or two.
-//!   The k steps right after stand between the barrier and the first loads of the next stage.
+//! - No `hold_order` stands between the barrier and the first loads of the next stage: the compilers put the
+//!   last products of the stage before in front of these loads, and it is faster so.
 
 use super::fragment::{Fragment, first_element};
 use super::{Segments, Shape, Tile};
@@ -43,6 +44,13 @@ impl<S: Shape> Ring<S> {
     /// range; the shared memory has not been used.
     #[inline(always)]
     pub unsafe fn new(a: *const u8, b: *const u8) -> Self {
+        // What boxes of a tensor map and their places allow, and a thread for each stage.
+        const {
+            assert!(S::TILE.m <= 256 && S::TILE.n <= 256 && S::TILE.k <= 256);
+            assert!(S::TILE.a_bytes().is_multiple_of(1024));
+            assert!(S::TILE.stage_bytes().is_multiple_of(1024));
+            assert!(S::TILE.stages <= WARP);
+        }
         if thread::thread_idx_x() == 0 {
             let mut stage = 0;
             while stage < S::TILE.stages {

@@ -4,7 +4,6 @@
 //! less than two tiles a block, is one long row of k tiles that is cut into equal shares
 //! (stream-K: M. Osama et al., PPoPP 2023), so that no multiprocessor idles in a last wave.
 //!
-//!
 //! Or each tile is computed by the blocks of a cluster together, each a share of its k tiles
 //! ([`run_together`]). How parts are added up says [`super::parts`].
 

@@ -4,13 +4,10 @@ use super::copy::Copier;
 use super::fragment::{Fragment, first_element};
 use super::{Corner, Operands, Segments, Shape, Tile, output};
 use crate::gpu::thread;
-use crate::params::WARP;
+use crate::params::{SCHEDULERS_PER_SM, WARP};
 use crate::ptx::compiler::{hold_order, opaque};
 use crate::ptx::{copy_async, shared, warp};
 use core::marker::PhantomData;
-
-/// Schedulers of a multiprocessor: warp `w` of a block runs on scheduler `w % SCHEDULERS`.
-const SCHEDULERS: u32 = 4;
 
 /// Largest k at which C is asked for before the product: its way through the L2 is then not much
 /// longer than the product takes, and the tile ends without a trip to the memory.
@@ -63,7 +60,7 @@ pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     let b_row = S::TILE.n * 4;
     let warps = S::TILE.threads() / WARP;
     // From the first lane, so that ptxas sees that a whole warp agrees.
-    let late = warps > SCHEDULERS && warp::first(thread::thread_idx_x() / WARP) >= SCHEDULERS;
+    let late = warps > SCHEDULERS_PER_SM && warp::first(thread::thread_idx_x() / WARP) >= SCHEDULERS_PER_SM;
 
     // SAFETY: shared addresses are those of this thread's elements in a stage; a stage is read
     // between the barrier that says it has arrived and the next, and filled only then.

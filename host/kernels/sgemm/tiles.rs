@@ -32,7 +32,7 @@ pub const TILES: [Tile; 6] = [
         aligned: ("sgemm_transposed", TRANSPOSED),
         any: ("sgemm_transposed_any", TRANSPOSED),
         together: None,
-        efficiency: [0.9, 0.934],
+        efficiency: [0.9, 0.96],
         fill: 1.0,
     },
     Tile {
@@ -478,6 +478,8 @@ pub(super) mod tests {
         assert_eq!(entry(4097, 4097, 4097), "sgemm_transposed_any");
         assert_eq!(entry(4096, 4096, 256), "sgemm_flat");
         assert_eq!(entry(1537, 1537, 1537), "sgemm_flat_any");
+        assert_eq!(entry(1601, 1601, 1601), "sgemm_transposed_any");
+        assert_eq!(entry(1793, 1793, 1793), "sgemm_transposed_any");
         assert_eq!(entry(2047, 2047, 2047), "sgemm_transposed_any");
         assert_eq!(entry(8192, 8192, 64), "sgemm_flat");
         assert_eq!(entry(4096, 64, 4096), "sgemm_square_together");

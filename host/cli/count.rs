@@ -1,10 +1,9 @@
 //! `rooftrace count`: FLOPs and bytes counted from the PTX that runs, beside the model.
 
 use super::error::CliError;
-use super::nearest::unknown;
 use super::render::{Cell, Column, Format, Sheet};
 use super::sweep::form::FormArgs;
-use super::sweep::request::{kernels, no_variant, sizes};
+use super::sweep::request::{kernels, no_variant, sizes, wrong_variant};
 use crate::count::{self, Counted, TOLERANCE};
 use crate::device::vm::{Target, VmDevice, describe};
 use crate::device::{DeviceError, DeviceInfo};
@@ -151,12 +150,7 @@ fn variants(id: KernelId, given: &str, info: &DeviceInfo) -> Result<Vec<&'static
         .filter(|name| given == "all" || *name == given)
         .collect();
     if meant.is_empty() {
-        let what = format!("variant of {} on a GPU", id.name());
-        let allowed: Vec<&str> = known.into_iter().chain(["all"]).collect();
-        return Err(CliError::Usage(format!(
-            "--variant: {}",
-            unknown(&what, given, allowed)
-        )));
+        return Err(CliError::Usage(wrong_variant(id, given, info)));
     }
     Ok(meant)
 }

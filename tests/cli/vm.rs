@@ -202,6 +202,10 @@ fn what_cannot_be_counted_is_refused() {
             vec!["copy", "--variant", "tiled"],
             vec!["--variant", "scalar, vector, all"],
         ),
+        (
+            vec!["sgemm", "--variant", "transposed", "--target", "sm_80"],
+            vec!["transposed of sgemm needs", "9.0", "is 8.0", "async, auto"],
+        ),
         (vec!["copy", "--sizes", "0"], vec!["copy", "zero"]),
         (
             vec!["copy", "--sizes", "1G"],

@@ -198,8 +198,8 @@ fn after_help() -> String {
     text.push_str(&format!(
         "N is the number of elements of an array for copy, saxpy, triad and mix, the steps of every \
          chain for fma, the side of the matrices for matrix products. On a GPU gemm-bf16 --variant mma runs on \
-         compute capability 8.0 and later; its other variants, gemm-tf32 and gemm-mixed need 9.0. mix \
-         runs at the intensities {}. \
+         compute capability 8.0 and later; its other variants, \
+         sgemm --variant transposed, gemm-tf32 and gemm-mixed need 9.0. mix runs at the intensities {}. \
          ilpCwW of fma has C chains a thread and W warps a scheduler, each 1, 2, 4, 8 or 16: with \
          --variant all the cycles of an FMA follow as a table.\n\n\
          Examples:\n  rooftrace sweep sgemm\n  \

@@ -228,7 +228,7 @@ impl Request {
 
     /// The variants to be measured.
     fn variants(&self, id: KernelId, info: &DeviceInfo) -> Result<Vec<&'static str>, CliError> {
-        let (known, device) = (id.kernel().variants_on(info), info.kind);
+        let known = id.kernel().variants_on(info);
         if known.is_empty() {
             return match self.kernels.len() {
                 // One of several: the others are measured.
@@ -245,19 +245,7 @@ impl Request {
             Some("all") => Ok(known.iter().map(|variant| variant.name).collect()),
             Some(given) => match known.iter().find(|variant| variant.name == given) {
                 Some(variant) => Ok(vec![variant.name]),
-                None => {
-                    let device = match device {
-                        DeviceKind::Cpu => "a CPU",
-                        DeviceKind::Cuda => "a GPU",
-                        DeviceKind::Vm => "the VM",
-                    };
-                    let names = known.iter().map(|variant| variant.name).chain(["all"]);
-                    let what = format!("variant of {} on {device}", id.name());
-                    Err(CliError::Lacking(format!(
-                        "--variant: {}",
-                        unknown(&what, given, names)
-                    )))
-                }
+                None => Err(CliError::Lacking(wrong_variant(id, given, info))),
             },
         }
     }
@@ -308,6 +296,31 @@ pub fn no_variant(id: KernelId, info: &DeviceInfo) -> String {
              gemm-bf16 --variant mma runs on it"
         ),
     }
+}
+
+/// Why a kernel has no variant of the name on a device: there is none, or it needs another device.
+pub fn wrong_variant(id: KernelId, given: &str, info: &DeviceInfo) -> String {
+    let kernel = id.kernel();
+    let here = kernel.variants_on(info).into_iter();
+    let allowed: Vec<&str> = here.map(|variant| variant.name).chain(["all"]).collect();
+    let elsewhere = kernel
+        .variants(info.kind)
+        .iter()
+        .any(|variant| variant.name == given);
+    if let (true, Some(found)) = (elsewhere, info.compute_capability) {
+        // What a GPU lacks for a variant, wgmma or bulk copies, came with 9.0.
+        return format!(
+            "--variant: {given} of {} needs compute capability 9.0; this device is {found}. Allowed: {}",
+            id.name(),
+            allowed.join(", ")
+        );
+    }
+    let device = match info.kind {
+        DeviceKind::Cpu => "a CPU",
+        DeviceKind::Cuda | DeviceKind::Vm => "a GPU",
+    };
+    let what = format!("variant of {} on {device}", id.name());
+    format!("--variant: {}", unknown(&what, given, allowed))
 }
 
 /// The kernels that were named, each once, in the order given.

@@ -64,9 +64,10 @@ const CUDA: [Variant; 6] = [
     },
     Variant {
         name: "auto",
-        summary: "what a cost model chooses for the shape: tiles, cut along k so that no \
-                  multiprocessor idles; warps that share the k of a tile; for batches a warp a \
-                  tile, fed by bulk copies; for small products a team of threads each",
+        summary: "what a cost model chooses for the shape: tiles, of A as it lies or transposed, cut \
+                  along k so that no multiprocessor idles; warps that share the k of a tile; for \
+                  batches a warp a tile, fed by bulk copies; for small products a team of threads \
+                  each",
     },
 ];
 

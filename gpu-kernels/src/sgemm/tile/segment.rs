@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 
 /// Largest k at which C is asked for before the product: its way through the L2 is then not much
 /// longer than the product takes, and the tile ends without a trip to the memory.
-pub const PREFETCH_MOST_K: u32 = 512;
+const PREFETCH_MOST_K: u32 = 512;
 
 /// k tiles that the threads copy, those of B `VEC` elements at a time.
 pub struct Copied<S, const VEC: u32> {
@@ -49,7 +49,7 @@ impl<S: Shape, const TM: usize, const TN: usize, const VEC: u32> Segments<TM, TN
 /// As for [`super::run`]; every thread of the block calls with the same arguments, and none
 /// uses the shared memory before all have come here.
 #[inline(always)]
-pub unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
+unsafe fn sum<S: Shape, const TM: usize, const TN: usize, const VEC: u32>(
     operands: Operands,
     corner: Corner,
     first: u32,
